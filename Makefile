@@ -1,0 +1,56 @@
+# Needs make and Python 3.11 or newer with venv and pip; the rest goes into .venv.
+# Another Python: make PYTHON=python3.12 test
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+# How many test processes: a number, or auto (one for each processor, at most eight).
+JOBS ?= auto
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check lint types examples wheel prove bench clean
+
+help: ## list these targets
+	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/make \1|\2/p' Makefile | \
+		while IFS='|' read -r name text; do printf '%-14s %s\n' "$$name" "$$text"; done
+
+# Both kinds of constraint: for the packages, and for the tools that build this one.
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit("tenure needs Python 3.11 or newer; say: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv $(VENV)
+	PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt \
+		PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@touch $(READY)
+
+demo: $(READY) ## watch a handover
+	@$(BIN)/tenure demo
+
+test: $(READY) ## run the tests, with branch coverage
+	$(BIN)/python -m pytest -n $(JOBS) --maxprocesses 8 --cov --cov-report=term
+
+check: lint types examples wheel ## lint, types, examples in the docs, the built wheel
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(READY)
+	$(BIN)/mypy
+	$(BIN)/pyright --pythonpath $(BIN)/python
+
+examples: $(READY)
+	$(BIN)/python -m pytest tests/docs tests/test_tidy.py
+
+wheel: $(READY)
+	$(BIN)/python -m pytest --wheel tests/wheel
+
+prove: $(READY) ## the proofs that need minutes, root or a browser
+	$(BIN)/python -m pytest --prove -m prove
+
+bench: $(READY) ## measure the ledger on this machine
+	$(BIN)/python bench/ledger.py
+
+clean: ## remove the environment and what the tools leave behind
+	rm -rf $(VENV) build dist htmlcov .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,1 @@
+"""The gate: membership, narrative, guard, restart recovery and command line."""

@@ -1,0 +1,1 @@
+"""The ledger: identity, events, decisions and stores."""

@@ -1,0 +1,200 @@
+"""Approvals: a call waits for a person, and the first decision wins (section 7)."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import NamedTuple
+
+from tenure_ledger import events as e
+from tenure_ledger.decisions.work import (
+    Asked,
+    Context,
+    Decided,
+    States,
+    Work,
+    blocked,
+    fence,
+)
+from tenure_ledger.errors import (
+    AlreadyDecided,
+    KeyReused,
+    NotAdmitted,
+    NotFound,
+    Rejection,
+    UnknownOwner,
+    refuse,
+)
+from tenure_ledger.folds.effects import Approval, Effects
+from tenure_ledger.values import Authority, OwnerRef
+
+__all__ = [
+    "DecideApproval",
+    "RequestApproval",
+    "decide_approval",
+    "decide_request",
+    "usable",
+]
+
+
+class RequestApproval(NamedTuple):
+    """Ask a person about one call, bound to its arguments and a policy version."""
+
+    authority: Authority
+    call_id: str
+    tool: str
+    arguments_digest: str
+    policy_version: str
+    timeout: float | None = None
+
+    @property
+    def owner(self) -> OwnerRef:
+        """The owner whose call waits."""
+        return self.authority.owner
+
+
+class DecideApproval(NamedTuple):
+    """A person's answer; unfenced."""
+
+    owner: OwnerRef
+    request_id: str
+    decision: e.Decision
+    author: str
+
+
+def decide_request(
+    states: States, command: RequestApproval, context: Context
+) -> Decided | Rejection:
+    """Open a request; the same call asked again has the request that is open."""
+    owner = command.owner
+    state = states[owner.stream]
+    refusal = fence(state, command.authority)
+    if refusal is not None:
+        return refusal
+    work = Work(states, context)
+    before = latest(state.effects, command.call_id)
+    if before is not None and not (before.consumed or before.closed):
+        same = (command.tool, command.arguments_digest, command.policy_version)
+        if same == (before.tool, before.arguments, before.policy_version):
+            return work.decided(Asked(before.request_id))
+        return refuse(
+            KeyReused,
+            f"call {command.call_id} waits for approval {before.request_id} with "
+            "other arguments or another policy version: give the call a new id",
+            request_id=before.request_id,
+            version=before.requested,
+        )
+    expires = None
+    if command.timeout is not None:
+        expires = context.now + timedelta(seconds=command.timeout)
+    event = e.ApprovalRequested(
+        **work.by_holder(owner),
+        request_id=context.fresh,
+        call_id=command.call_id,
+        tool=command.tool,
+        arguments_digest=command.arguments_digest,
+        policy_version=command.policy_version,
+        timeout_seconds=command.timeout,
+        expires_at=expires,
+    )
+    work.add(owner.stream, event)
+    return work.decided(Asked(context.fresh))
+
+
+def latest(effects: Effects, call_id: str) -> Approval | None:
+    """Return the latest request for this call."""
+    at = effects.by_call.get(call_id)
+    return None if at is None else effects.approvals[at]
+
+
+def decide_approval(
+    states: States, command: DecideApproval, context: Context
+) -> Decided | Rejection:
+    """Store the first decision; after the time-out close the request as expired."""
+    owner = command.owner
+    state = states[owner.stream]
+    refusal = blocked(state, owner)
+    if refusal is not None:
+        return refusal
+    if not state.version:
+        return refuse(UnknownOwner, f"nothing is on record for {owner}")
+    known = state.effects.approvals.get(command.request_id)
+    if known is None:
+        return refuse(
+            NotFound,
+            f"{owner} has no approval request {command.request_id}",
+            kind="approval",
+            id=command.request_id,
+        )
+    if known.decided or known.closed:
+        first = known.decision or known.reason
+        return refuse(
+            AlreadyDecided,
+            f"approval {known.request_id} is {first} since version "
+            f"{known.decided or known.closed}: that stands",
+            first=first,
+            version=known.decided or known.closed,
+            author=known.author,
+        )
+    work = Work(states, context)
+    envelope = work.by(command.author, state.ownership.generation)
+    if known.expires_at is not None and context.now >= known.expires_at:
+        closed = e.ApprovalClosed(
+            **envelope, request_id=known.request_id, reason="expired"
+        )
+        work.add(owner.stream, closed)
+    else:
+        decided = e.ApprovalDecided(
+            **envelope, request_id=known.request_id, decision=command.decision
+        )
+        work.add(owner.stream, decided)
+    return work.decided(Asked(known.request_id))
+
+
+def usable(
+    effects: Effects, call_id: str, tool: str, arguments: str, request_id: str | None
+) -> Rejection | None:
+    """Return why this call may not be dispatched under this approval, if so."""
+    known = latest(effects, call_id)
+    if request_id is not None:
+        known = effects.approvals.get(request_id)
+        if known is None:
+            return refuse(
+                NotFound,
+                f"there is no approval request {request_id}",
+                kind="approval",
+                id=request_id,
+            )
+    if known is None:
+        return None
+    if (known.call_id, known.tool, known.arguments) != (call_id, tool, arguments):
+        return refuse(
+            KeyReused,
+            f"approval {known.request_id} is for call {known.call_id} of {known.tool} "
+            "with other arguments: ask again for this one",
+            request_id=known.request_id,
+        )
+    return _approved(known, named=request_id is not None)
+
+
+def _approved(known: Approval, *, named: bool) -> Rejection | None:
+    if known.consumed or known.closed or known.decision == "denied":
+        first = "consumed" if known.consumed else known.reason or known.decision
+        return refuse(
+            AlreadyDecided,
+            f"approval {known.request_id} is {first}: do not run the call",
+            first=first,
+            request_id=known.request_id,
+        )
+    if not known.decided:
+        return refuse(
+            NotAdmitted,
+            f"approval {known.request_id} is not decided: wait for it",
+            request_id=known.request_id,
+        )
+    if not named:
+        return refuse(
+            NotAdmitted,
+            f"the call has approval {known.request_id}: pass approval=",
+            request_id=known.request_id,
+        )
+    return None

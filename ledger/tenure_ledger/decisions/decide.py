@@ -1,0 +1,133 @@
+"""Find the decision of a command, and the streams that it reads.
+
+``reach`` says which streams must be loaded before ``decide`` is called: what a command
+reads beyond its own stream, it also appends to or is decided on in the same transaction
+(design section 3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tenure_ledger.decisions import (
+    approvals,
+    calls,
+    checkpoints,
+    children,
+    executions,
+    ownership,
+    relay,
+    upkeep,
+)
+from tenure_ledger.decisions.work import Command, Context, Decided, States
+from tenure_ledger.errors import Rejection
+from tenure_ledger.values import agent_stream
+
+__all__ = ["DECISIONS", "decide", "reach"]
+
+DECISIONS: Mapping[type, Callable[[States, Any, Context], Decided | Rejection]] = {
+    ownership.Claim: ownership.decide_claim,
+    ownership.Succeed: ownership.decide_succeed,
+    ownership.TakeOver: ownership.decide_take_over,
+    ownership.Advance: ownership.decide_advance,
+    children.Spawn: children.decide_spawn,
+    children.GrantMore: children.decide_grant,
+    children.Revoke: children.decide_revoke,
+    executions.Accept: executions.decide_accept,
+    executions.Admit: executions.decide_admit,
+    executions.Start: executions.decide_start,
+    executions.Settle: executions.decide_settle,
+    relay.Retire: relay.decide_retire,
+    relay.Terminate: relay.decide_terminate,
+    relay.RewriteHistory: relay.decide_rewrite,
+    relay.SettleInterrupt: relay.decide_settle_interrupt,
+    checkpoints.SaveCheckpoint: checkpoints.decide_save,
+    checkpoints.ClearCheckpoint: checkpoints.decide_clear,
+    checkpoints.MarkOutput: checkpoints.decide_mark,
+    checkpoints.BarReplay: checkpoints.decide_bar,
+    approvals.RequestApproval: approvals.decide_request,
+    approvals.DecideApproval: approvals.decide_approval,
+    calls.IntendToolCall: calls.decide_intend,
+    calls.BeginToolCall: calls.decide_begin,
+    calls.CompleteToolCall: calls.decide_complete,
+    calls.LateFact: calls.decide_late,
+    upkeep.DeleteConversation: upkeep.decide_delete,
+    upkeep.ResolveQuarantine: upkeep.decide_resolve,
+}
+
+_ENDING = (
+    ownership.Claim,
+    ownership.TakeOver,
+    ownership.Advance,
+    relay.Retire,
+    relay.Terminate,
+)
+"""Commands that may end a holding: its agent and its things are in reach."""
+
+
+def decide(states: States, command: Command, context: Context) -> Decided | Rejection:
+    """Return the events of the command on these states, or why it is refused."""
+    return DECISIONS[type(command)](states, command, context)
+
+
+def reach(states: States, command: Command) -> set[str]:
+    """Return the streams that the command reads and ``states`` does not hold yet.
+
+    Call it again with what it asked for until it returns nothing.
+    """
+    wanted = {command.owner.stream}
+    match command:
+        case ownership.Claim() | ownership.Succeed():
+            wanted.add(agent_stream(command.agent_id))
+        case ownership.TakeOver() | ownership.Advance() | children.Spawn():
+            if command.agent_id is not None:
+                wanted.add(agent_stream(command.agent_id))
+        case _:
+            pass
+    match command:
+        case children.Spawn() | children.GrantMore() | children.Revoke():
+            wanted.add(command.child.stream)
+            wanted |= _held(states, command.child.stream)
+        case ownership.TakeOver():
+            state = states.get(command.owner.stream)
+            if state is not None and state.ownership.parent is not None:
+                wanted.add(state.ownership.parent.stream)
+        case upkeep.DeleteConversation() | checkpoints.BarReplay():
+            wanted |= _family(states, command.owner.stream)
+        case _:
+            pass
+    if isinstance(command, _ENDING):
+        wanted |= _held(states, command.owner.stream)
+    return wanted - states.keys()
+
+
+def _held(states: States, stream: str) -> set[str]:
+    """Return the agent bound to the owner and the things its holder uses, all down."""
+    state = states.get(stream)
+    if state is None:
+        return set()
+    own = state.ownership
+    wanted = {agent_stream(own.agent_id)} if own.agent_id is not None else set()
+    for child in own.children.values():
+        if child.used:
+            wanted |= {child.ref.stream} | _held(states, child.ref.stream)
+    return wanted
+
+
+def _family(states: States, stream: str) -> set[str]:
+    """Return all descendants and the agents that they and the owner are bound to."""
+    found: set[str] = set()
+    waiting = [stream]
+    while waiting:
+        at = waiting.pop()
+        found.add(at)
+        state = states.get(at)
+        if state is None:
+            continue
+        own = state.ownership
+        if own.agent_id is not None:
+            found.add(agent_stream(own.agent_id))
+        children_of = (child.ref.stream for child in own.children.values())
+        waiting.extend(one for one in children_of if one not in found)
+    return found

@@ -1,0 +1,182 @@
+"""What the end of a holding or a term takes with it (design section 6).
+
+Order inside a command: settles and closings, then the cut or terminal event, then
+releases. What is accepted and not started is left: the next grant carries it over.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tenure_ledger import events as e
+from tenure_ledger.decisions.work import Envelope, Work
+from tenure_ledger.folds.executions import Execution
+from tenure_ledger.folds.ownership import Ownership
+from tenure_ledger.folds.stream import State
+from tenure_ledger.values import Boundary, OwnerRef, ReplayReason, agent_stream
+
+__all__ = [
+    "CANCELLING",
+    "Ending",
+    "close_term",
+    "end_things",
+    "live_keys",
+    "release",
+    "things",
+]
+
+CANCELLING: frozenset[ReplayReason] = frozenset(
+    {"user_cancelled", "user_cancelled_whole_stream", "context_reset", "agent_closed"}
+)
+"""Bars by which a person wants no more of the work: it is settled ``cancelled``."""
+
+
+class Ending(NamedTuple):
+    """What the end of a term or of a run left behind, for the notice."""
+
+    facts: tuple[e.Fact, ...]
+    reasons: tuple[ReplayReason, ...] = ()
+    generation: int = 0
+    """The generation that ended."""
+
+
+def live_keys(state: State) -> list[Execution]:
+    """Return the executions admitted to the live term and not settled, in order."""
+    own = state.ownership
+    return [
+        one
+        for one in state.executions.listed()
+        if one.admitted and one.term == own.term
+    ]
+
+
+def close_term(
+    work: Work,
+    owner: OwnerRef,
+    envelope: Envelope,
+    finishes: tuple[str, ...] = (),
+) -> Ending:
+    """Settle what was started, close calls and approvals, clear the checkpoint."""
+    state = work.state(owner)
+    facts: list[e.Fact] = []
+    ended: list[str] = []
+    for one in live_keys(state):
+        if one.absorbed_by is not None:
+            continue
+        if not one.started and one.key not in finishes:
+            if not one.accepted:
+                ended.append(one.key)
+            continue
+        outcome = _outcome(state, one, finishes)
+        if outcome == "retired":
+            ended.append(one.key)
+            facts.extend(_unfinished(state, one))
+        settled = e.ExecutionSettled(**envelope, key=one.key, outcome=outcome)
+        work.add(owner.stream, settled)
+    facts.extend(_close_calls(work, owner, envelope))
+    _close_approvals(work, owner, envelope)
+    checkpoint = state.recovery.checkpoint
+    if checkpoint is not None:
+        cleared = e.CheckpointCleared(
+            **envelope, reason="term_ended", revision=checkpoint.revision
+        )
+        work.add(owner.stream, cleared)
+    if ended:
+        barred = e.ReplayBarred(
+            **envelope, reason="successor_accepted", keys=tuple(ended)
+        )
+        work.add(owner.stream, barred)
+    return Ending(tuple(facts), generation=state.ownership.generation)
+
+
+def _outcome(
+    state: State, one: Execution, finishes: tuple[str, ...]
+) -> e.SettleOutcome:
+    if one.key in finishes or (one.into is not None and one.into in finishes):
+        return "completed"
+    if any(bar.reason in CANCELLING for bar in state.recovery.bars(one)):
+        return "cancelled"
+    return "retired"
+
+
+def _unfinished(state: State, one: Execution) -> list[e.Fact]:
+    """List what a person sent and nobody finished, with all that it absorbed."""
+    shared = [state.executions.by_key[key] for key in one.absorbed]
+    facts = [
+        e.Fact(kind="unfinished", key=each.key) for each in (one, *shared) if each.human
+    ]
+    if facts and one.output:
+        facts.append(e.Fact(kind="output_may_have_been_seen", key=one.key))
+    return facts
+
+
+def _close_calls(work: Work, owner: OwnerRef, envelope: Envelope) -> list[e.Fact]:
+    effects = work.state(owner).effects
+    facts: list[e.Fact] = []
+    for at, _ in sorted(effects.open_calls.items(), key=lambda pair: pair[1]):
+        call = effects.calls[at]
+        outcome: e.CallOutcome = (
+            "outcome_unknown" if call.dispatched else "never_started"
+        )
+        closed = e.ToolCallClosed(
+            **envelope, key=call.key, call_id=call.call_id, outcome=outcome
+        )
+        work.add(owner.stream, closed)
+        if call.dispatched:
+            facts.append(
+                e.Fact(
+                    kind="outcome_unknown",
+                    key=call.key,
+                    call_id=call.call_id,
+                    tool=call.tool,
+                )
+            )
+    return facts
+
+
+def _close_approvals(work: Work, owner: OwnerRef, envelope: Envelope) -> None:
+    effects = work.state(owner).effects
+    for at, _ in sorted(effects.open_approvals.items(), key=lambda pair: pair[1]):
+        reason: e.CloseReason = "void" if effects.approvals[at].decided else "cut"
+        work.add(
+            owner.stream, e.ApprovalClosed(**envelope, request_id=at, reason=reason)
+        )
+
+
+def default_boundary(state: State) -> Boundary | None:
+    """Return the last request of the live term that was started, if any."""
+    last = state.executions.last_started
+    if last is None or last.term != state.ownership.term:
+        return None
+    return Boundary(last.key)
+
+
+def release(work: Work, owner: OwnerRef, author: str, before: Ownership) -> None:
+    """Release the agent that held the owner, and end the holdings of its things."""
+    end_things(work, owner, author, before)
+    if before.agent_id is not None:
+        stream = agent_stream(before.agent_id)
+        if work.states[stream].agent.owner == owner:
+            envelope = work.by(author, before.generation)
+            work.add(stream, e.AgentReleased(**envelope, owner=owner))
+
+
+def things(own: Ownership) -> list[OwnerRef]:
+    """Return the things (children without agent) that the owner's holder uses."""
+    used = [child for child in own.children.values() if child.used]
+    return [child.ref for child in sorted(used, key=lambda child: child.version)]
+
+
+def end_things(work: Work, owner: OwnerRef, author: str, before: Ownership) -> None:
+    """Revoke each live thing in its own stream, so that its version is the fence."""
+    for thing in things(before):
+        state = work.state(thing)
+        own = state.ownership
+        frozen = state.too_new or state.quarantine is not None
+        if frozen or not own.live or own.parent != owner:
+            continue
+        envelope = work.by(author, own.generation)
+        close_term(work, thing, envelope)
+        revoked = e.AuthorityRevoked(**envelope, ends_holding=True)
+        work.add(thing.stream, revoked)
+        end_things(work, thing, author, own)

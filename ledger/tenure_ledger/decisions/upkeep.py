@@ -1,0 +1,148 @@
+"""Delete a conversation, resolve a quarantine (design sections 4 and 5)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tenure_ledger import events as e
+from tenure_ledger.decisions.ending import close_term, release
+from tenure_ledger.decisions.work import (
+    At,
+    Context,
+    Decided,
+    States,
+    Work,
+    blocked,
+)
+from tenure_ledger.errors import (
+    InvalidInput,
+    NotFound,
+    Rejection,
+    UnknownOwner,
+    refuse,
+)
+from tenure_ledger.folds.ownership import Child
+from tenure_ledger.values import OwnerRef
+
+__all__ = [
+    "DeleteConversation",
+    "ResolveQuarantine",
+    "decide_delete",
+    "decide_resolve",
+    "descendants",
+]
+
+
+class DeleteConversation(NamedTuple):
+    """Delete the owner and all its descendants; unfenced."""
+
+    owner: OwnerRef
+    author: str
+
+
+class ResolveQuarantine(NamedTuple):
+    """Say which of two contradicting events stands; unfenced."""
+
+    owner: OwnerRef
+    keep: int
+    author: str
+
+
+def descendants(
+    states: States, owner: OwnerRef, below: int | None = None
+) -> list[OwnerRef]:
+    """Return all children, grandchildren and so on, parents first.
+
+    With ``below``: only lines of spawns that begin with a child spawned at a lower
+    version of the owner's stream.
+    """
+    found: list[OwnerRef] = []
+    seen = {owner.stream}
+    waiting = [
+        child
+        for child in _children(states, owner)
+        if below is None or child.version < below
+    ]
+    while waiting:
+        child = waiting.pop(0)
+        if child.ref.stream in seen:
+            continue
+        seen.add(child.ref.stream)
+        found.append(child.ref)
+        waiting.extend(_children(states, child.ref))
+    return found
+
+
+def _children(states: States, owner: OwnerRef) -> list[Child]:
+    children = states[owner.stream].ownership.children.values()
+    return sorted(children, key=lambda child: (child.version, child.ref.stream))
+
+
+def decide_delete(
+    states: States, command: DeleteConversation, context: Context
+) -> Decided | Rejection:
+    """Delete the conversation, its descendants and all their bodies, in one step."""
+    owner = command.owner
+    state = states[owner.stream]
+    work = Work(states, context)
+    if state.ownership.status == "deleted" and not state.quarantine:
+        return work.decided(At(state.ownership.ended))
+    refusal = blocked(state, owner)
+    if refusal is not None:
+        return refusal
+    if not state.version:
+        return refuse(UnknownOwner, f"nothing is on record for {owner}")
+    everyone = [owner, *descendants(states, owner)]
+    for one in everyone[1:]:
+        refusal = blocked(states[one.stream], one)
+        if refusal is not None and states[one.stream].ownership.status != "deleted":
+            return refusal
+    erased: list[str] = []
+    for one in reversed(everyone):
+        if work.state(one).ownership.status != "deleted":
+            _delete(work, one, command.author)
+            erased.append(one.stream)
+    at = work.state(owner).ownership.ended
+    return work.decided(At(at), erase=tuple(erased))
+
+
+def _delete(work: Work, owner: OwnerRef, author: str) -> None:
+    own = work.state(owner).ownership
+    envelope = work.by(author, own.generation)
+    if own.status in {"live", "imported"}:
+        close_term(work, owner, envelope)
+    work.add(owner.stream, e.ConversationDeleted(**envelope))
+    work.add(owner.stream, e.BodiesErased(**envelope, reason="conversation_deleted"))
+    release(work, owner, author, own)
+
+
+def decide_resolve(
+    states: States, command: ResolveQuarantine, context: Context
+) -> Decided | Rejection:
+    """End a quarantine: the event at ``keep`` stands, the other does not."""
+    owner = command.owner
+    state = states[owner.stream]
+    stopped = state.quarantine
+    if state.too_new:
+        return blocked(state, owner) or refuse(InvalidInput, "the stream is too new")
+    if stopped is None:
+        return refuse(
+            NotFound,
+            f"{owner} is not quarantined: there is nothing to resolve",
+            kind="quarantine",
+            id=str(owner),
+        )
+    positions = (stopped.against, stopped.version)
+    if command.keep not in positions:
+        return refuse(
+            InvalidInput,
+            f"keep must be one of the two positions {positions}, not {command.keep}",
+        )
+    drop = stopped.against if command.keep == stopped.version else stopped.version
+    work = Work(states, context)
+    event = e.QuarantineResolved(
+        **work.by(command.author, state.ownership.generation),
+        keep=command.keep,
+        drop=drop,
+    )
+    return work.decided(At(work.add(owner.stream, event)))

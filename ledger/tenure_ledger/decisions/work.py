@@ -1,0 +1,253 @@
+"""What every decision shares: its inputs, its fence, and the events it drafts.
+
+A decision is ``decide(states, command, context) -> Decided | Rejection``: pure and
+total. `Work` collects its events and folds each one at once, so that a later step of
+the same decision sees what an earlier one did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, NamedTuple, Protocol
+
+from tenure_ledger.errors import (
+    Deleted,
+    FencedOut,
+    OwnerEnded,
+    Quarantined,
+    Rejection,
+    TermRetired,
+    TooNew,
+    UnknownOwner,
+    refuse,
+)
+from tenure_ledger.events import Event, Recorded
+from tenure_ledger.folds.stream import State, evolve
+from tenure_ledger.values import Authority, OwnerRef
+
+__all__ = [
+    "Asked",
+    "At",
+    "Body",
+    "Called",
+    "Command",
+    "Context",
+    "Decided",
+    "Draft",
+    "Envelope",
+    "Granted",
+    "Outcome",
+    "States",
+    "Work",
+    "blocked",
+    "fence",
+]
+
+States = Mapping[str, State]
+"""The state of every stream that the decision reads, by name."""
+
+
+Envelope = dict[str, Any]
+"""The part of an event's envelope that a decision fills, as keyword arguments."""
+
+
+class Context(NamedTuple):
+    """What a decision takes from outside: time, the caller's process, a fresh id."""
+
+    now: datetime
+    process: str
+    fresh: str
+    """A UUID4 for the one thing that a command may create: a holding, a request."""
+
+
+class Command(Protocol):
+    """What a public method asks for. ``owner`` is the first-named owner."""
+
+    @property
+    def owner(self) -> OwnerRef:
+        """The owner whose stream keeps the command id."""
+        ...
+
+
+class Granted(NamedTuple):
+    """The command gave an authority to this process."""
+
+    authority: Authority
+    process: str
+
+
+class At(NamedTuple):
+    """The fact is on record at this version of the first-named owner's stream."""
+
+    version: int
+
+
+class Called(NamedTuple):
+    """A tool call; ``fresh`` is True for the one answer that says: run it."""
+
+    key: str
+    call_id: str
+    fresh: bool = False
+
+
+class Asked(NamedTuple):
+    """An approval request."""
+
+    request_id: str
+
+
+Outcome = Granted | At | Called | Asked
+
+
+class Body(NamedTuple):
+    """The digest and the bytes of a body; equal when the digests are."""
+
+    digest: str
+    data: bytes
+
+    def __repr__(self) -> str:
+        return f"Body({self.digest})"
+
+
+class Draft(NamedTuple):
+    """One event to append, sealed but for ids and hash, and the bodies it refers to."""
+
+    stream: str
+    version: int
+    event: Event
+    body: Body | None = None
+
+
+class Decided(NamedTuple):
+    """The events of one command, in order, and what its method returns."""
+
+    drafts: tuple[Draft, ...]
+    outcome: Outcome
+    states: States
+    """The states after the events; their hashes are the shell's to fill in."""
+    erase: tuple[str, ...] = ()
+    """Streams whose bodies are erased in the same transaction."""
+    refusal: Rejection | None = None
+    """Raised after the events are stored: the one refusal that stores something."""
+
+
+class Work:
+    """The events of one decision so far, and the states they lead to."""
+
+    def __init__(self, states: States, context: Context) -> None:
+        self.context = context
+        self.states = dict(states)
+        self.drafts: list[Draft] = []
+
+    def state(self, owner: OwnerRef) -> State:
+        """Return the owner's state after the events so far."""
+        return self.states[owner.stream]
+
+    def by_holder(self, owner: OwnerRef) -> Envelope:
+        """Return the envelope of an event that the owner's live holding writes."""
+        own = self.state(owner).ownership
+        holding = own.holding
+        author = owner.owner_id
+        if holding is not None:
+            author = holding.agent_id or holding.author
+        return self.by(author, own.generation, fenced=True)
+
+    def by(self, author: str, generation: int, *, fenced: bool = False) -> Envelope:
+        """Return the envelope of an event under a named author."""
+        return {
+            "author": author,
+            "generation": generation,
+            "fenced": fenced,
+            "recorded_at": self.context.now,
+        }
+
+    def add(self, stream: str, event: Event, body: Body | None = None) -> int:
+        """Append the event to the draft and return its version in ``stream``."""
+        state = self.states[stream]
+        version = state.version + 1
+        recorded = Recorded(0, stream, version, state.hash, event)
+        self.states[stream] = evolve(state, recorded)
+        self.drafts.append(Draft(stream, version, event, body))
+        return version
+
+    def decided(
+        self,
+        outcome: Outcome,
+        *,
+        erase: tuple[str, ...] = (),
+        refusal: Rejection | None = None,
+    ) -> Decided:
+        """Close the decision."""
+        return Decided(tuple(self.drafts), outcome, self.states, erase, refusal)
+
+
+def blocked(state: State, owner: OwnerRef) -> Rejection | None:
+    """Return why no command at all may act on this owner, if so."""
+    if state.too_new:
+        return refuse(
+            TooNew,
+            f"{owner} holds an event of a newer version at {state.too_new}: "
+            "upgrade this process",
+            version=state.too_new,
+        )
+    if state.quarantine is not None:
+        later, earlier = state.quarantine.version, state.quarantine.against
+        return refuse(
+            Quarantined,
+            f"events {earlier} and {later} of {owner} contradict each other: "
+            "say with resolve_quarantine which one stands",
+            positions=(earlier, later),
+        )
+    if state.ownership.status == "deleted":
+        return refuse(
+            Deleted,
+            f"{owner} was deleted at version {state.ownership.ended}: use a new id",
+            version=state.ownership.ended,
+        )
+    return None
+
+
+def fence(state: State, authority: Authority) -> Rejection | None:
+    """Return why this authority may not write now, None if it may (section 2)."""
+    owner = authority.owner
+    refusal = blocked(state, owner)
+    if refusal is not None:
+        return refusal
+    own = state.ownership
+    holding = own.holding
+    if own.status == "absent" or holding is None:
+        return refuse(UnknownOwner, f"nobody ever claimed {owner}: claim it first")
+    if own.status in {"terminal", "imported"}:
+        return refuse(
+            OwnerEnded,
+            f"{owner} ended at version {own.ended}: stop; claim starts it again",
+            version=own.ended,
+            generation=own.generation,
+        )
+    if (
+        own.live
+        and authority.incarnation == holding.incarnation
+        and authority.generation <= own.generation
+    ):
+        return None
+    holder = holding.agent_id if own.live else None
+    now = f"{holder} holds it at" if holder else "it stands at"
+    if authority.incarnation in own.retired:
+        at = own.retired[authority.incarnation]
+        return refuse(
+            TermRetired,
+            f"your term of {owner} ended by the cut at version {at}; {now} "
+            f"generation {own.generation}: stop working; succeed begins the next term",
+            holder=holder,
+            generation=own.generation,
+            cut=at,
+        )
+    return refuse(
+        FencedOut,
+        f"your holding of {owner} (generation {authority.generation}) ended; {now} "
+        f"generation {own.generation}: stop working",
+        holder=holder,
+        generation=own.generation,
+        granted=holding.granted,
+    )

@@ -1,0 +1,310 @@
+"""Two families of errors, and the value a pure decision returns.
+
+::
+
+    Refused                      a rule said no; the ledger is as it was
+      FencedOut                  your holding ended (.holder, .generation, .late)
+        TermRetired              it ended by a retirement cut
+      OwnerIsLive OwnerMoved OwnerEnded UnknownOwner Deleted
+      AgentIsBound               .owner, .generation
+      NotAdmitted AlreadyDecided AlreadyStripped KeyReused CommandIdReused
+      StaleCheckpoint Quarantined TooNew InvalidInput
+      NotFound                   .kind, .id
+    Fault                        something broke; what it says is what is known
+      StoreUnavailable StoreFull Corrupt Contended SchemaMissing SchemaTooNew
+      OutcomeUnknown             .command_id: ask again under the same id
+
+The families share no base but ``Exception``: whoever tolerates a refusal must not
+tolerate a fault (design section 5, rule 7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar, NamedTuple
+
+__all__ = [
+    "AgentIsBound",
+    "AlreadyDecided",
+    "AlreadyStripped",
+    "CommandIdReused",
+    "Contended",
+    "Corrupt",
+    "Deleted",
+    "Fault",
+    "FencedOut",
+    "InvalidInput",
+    "KeyReused",
+    "NotAdmitted",
+    "NotFound",
+    "OutcomeUnknown",
+    "OwnerEnded",
+    "OwnerIsLive",
+    "OwnerMoved",
+    "Quarantined",
+    "Refused",
+    "Rejection",
+    "SchemaMissing",
+    "SchemaTooNew",
+    "StaleCheckpoint",
+    "StoreFull",
+    "StoreUnavailable",
+    "TermRetired",
+    "TooNew",
+    "UnknownOwner",
+]
+
+
+class Refused(Exception):  # noqa: N818  a refusal is not an error of the program
+    """A rule said no; nothing was written. Read ``.code`` and ``.evidence``."""
+
+    code: ClassVar[str] = "refused"
+
+    def __init__(self, text: str, /, **evidence: object) -> None:
+        super().__init__(text)
+        self.text = text
+        self.evidence: Mapping[str, object] = evidence
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Travel between processes with the evidence."""
+        return (_rebuild, (type(self), self.text, dict(self.evidence)))
+
+
+def _rebuild(kind: type[Refused], text: str, evidence: Mapping[str, object]) -> Refused:
+    return kind(text, **evidence)
+
+
+class FencedOut(Refused):
+    """Your holding ended and another has the owner: stop working.
+
+    ``.holder`` is the agent of the live holding (None when nobody holds it),
+    ``.generation`` the owner's generation now, ``.late`` the position in the owner's
+    stream of the late result that this call stored, if it stored one.
+    """
+
+    code = "fenced_out"
+
+    @property
+    def holder(self) -> str | None:
+        """The agent that holds the owner now."""
+        holder = self.evidence.get("holder")
+        return None if holder is None else str(holder)
+
+    @property
+    def generation(self) -> int:
+        """The owner's generation now."""
+        return _integer(self.evidence.get("generation")) or 0
+
+    @property
+    def late(self) -> int | None:
+        """Version in the owner's stream of the late result on record, if any."""
+        return _integer(self.evidence.get("late"))
+
+
+class TermRetired(FencedOut):
+    """The term ended by a retirement cut: stop, the next one goes on by `succeed`."""
+
+    code = "term_retired"
+
+
+class OwnerIsLive(Refused):
+    """Somebody holds the owner and nothing proves that they are gone."""
+
+    code = "owner_is_live"
+
+
+class OwnerMoved(Refused):
+    """The holding you judged is not the live one any more: look again."""
+
+    code = "owner_moved"
+
+
+class OwnerEnded(Refused):
+    """The owner came to a terminal event: only `claim` starts it again."""
+
+    code = "owner_ended"
+
+    @property
+    def late(self) -> int | None:
+        """Version in the owner's stream of the late result on record, if any."""
+        return _integer(self.evidence.get("late"))
+
+
+class UnknownOwner(Refused):
+    """Nothing is on record for this owner: claim or spawn it first."""
+
+    code = "unknown_owner"
+
+
+class Deleted(Refused):
+    """The conversation was deleted: use a new id."""
+
+    code = "deleted"
+
+
+class AgentIsBound(Refused):
+    """This agent holds an owner already: one agent is one owner."""
+
+    code = "agent_is_bound"
+
+    @property
+    def owner(self) -> object:
+        """The `OwnerRef` that the agent is bound to."""
+        return self.evidence.get("owner")
+
+    @property
+    def generation(self) -> int:
+        """The generation under which it was bound."""
+        return _integer(self.evidence.get("generation")) or 0
+
+
+class NotAdmitted(Refused):
+    """The message is no execution of the live term, or may not act: admit it first."""
+
+    code = "not_admitted"
+
+
+class AlreadyDecided(Refused):
+    """This was decided before, and the first decision stands. ``.first`` says it."""
+
+    code = "already_decided"
+
+    @property
+    def first(self) -> object:
+        """The first outcome."""
+        return self.evidence.get("first")
+
+
+class AlreadyStripped(Refused):
+    """The key was stripped, for ever: send the message again under a new id."""
+
+    code = "already_stripped"
+
+
+class KeyReused(Refused):
+    """The same key with other content: give the new content a new id."""
+
+    code = "key_reused"
+
+
+class CommandIdReused(Refused):
+    """Another command has this command id: make a new id."""
+
+    code = "command_id_reused"
+
+
+class StaleCheckpoint(Refused):
+    """A newer snapshot is stored, and it stays: drop this one."""
+
+    code = "stale_checkpoint"
+
+
+class NotFound(Refused):
+    """Nothing of this ``.kind`` has this ``.id``."""
+
+    code = "not_found"
+
+    @property
+    def kind(self) -> str:
+        """What was looked for: an approval, a call, an execution."""
+        return str(self.evidence.get("kind"))
+
+    @property
+    def id(self) -> str:
+        """The id that was looked for."""
+        return str(self.evidence.get("id"))
+
+
+class Quarantined(Refused):
+    """Two stored events contradict each other: `resolve_quarantine` ends it."""
+
+    code = "quarantined"
+
+
+class TooNew(Refused):
+    """The stream holds events of a newer version: upgrade this process."""
+
+    code = "too_new"
+
+
+class InvalidInput(Refused, ValueError):  # noqa: N818  as above
+    """A value cannot be stored or makes no sense: correct it and call again."""
+
+    code = "invalid_input"
+
+
+class Fault(Exception):  # noqa: N818  the names say what broke
+    """Something broke. Nothing is assumed about what was not confirmed."""
+
+    code: ClassVar[str] = "fault"
+
+
+class StoreUnavailable(Fault):
+    """The store cannot be reached or opened; nothing was written."""
+
+    code = "store_unavailable"
+
+
+class StoreFull(Fault):
+    """The store has no room; nothing was written."""
+
+    code = "store_full"
+
+
+class Corrupt(Fault):
+    """The store holds bytes that this library did not write so."""
+
+    code = "corrupt"
+
+
+class Contended(Fault):
+    """Other writers were faster until the deadline; nothing was written."""
+
+    code = "contended"
+
+
+class SchemaMissing(Fault):
+    """The database has no tables of tenure yet."""
+
+    code = "schema_missing"
+
+
+class SchemaTooNew(Fault):
+    """The database was written by a newer version of tenure."""
+
+    code = "schema_too_new"
+
+
+class OutcomeUnknown(Fault):
+    """The commit was not answered in time: ask again under ``.command_id``."""
+
+    code = "outcome_unknown"
+
+    def __init__(self, text: str, command_id: str) -> None:
+        super().__init__(text)
+        self.command_id = command_id
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Travel between processes with the command id."""
+        return (OutcomeUnknown, (str(self), self.command_id))
+
+
+class Rejection(NamedTuple):
+    """What a pure decision returns instead of events: the refusal, as a value."""
+
+    kind: type[Refused]
+    text: str
+    evidence: Mapping[str, object]
+
+    def error(self) -> Refused:
+        """Return the exception that the public method raises."""
+        return self.kind(self.text, **self.evidence)
+
+
+def refuse(kind: type[Refused], text: str, /, **evidence: object) -> Rejection:
+    """Return the rejection with this sentence and evidence."""
+    return Rejection(kind, text, evidence)
+
+
+def _integer(value: object) -> int | None:
+    return value if isinstance(value, int) else None

@@ -1,0 +1,1 @@
+"""Pure folds: from stored events to the state that decisions read."""

@@ -1,0 +1,298 @@
+"""Who holds the owner: holdings, terms, cuts, ends, parents, children and grants.
+
+Source of the rules: design sections 2, 3 and 5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Literal, NamedTuple
+
+from immutables import Map
+
+from tenure_ledger.events import (
+    AuthorityGranted,
+    AuthorityRevoked,
+    ChildSpawned,
+    ConversationDeleted,
+    CutOutcome,
+    Event,
+    GenerationAdvanced,
+    OwnershipClaimed,
+    OwnerTerminated,
+    RetirementCut,
+)
+from tenure_ledger.folds.judgement import APPLY, DUPLICATE, Judgement
+from tenure_ledger.values import Boundary, OwnerRef
+
+__all__ = ["Child", "Cut", "Holding", "Ownership", "Status", "Terminal"]
+
+Status = Literal["absent", "imported", "live", "cut", "terminal", "revoked", "deleted"]
+"""The rows of the table in design section 5; ``revoked`` is a used thing (a child
+without agent) whose parent's holding ended."""
+
+
+class Holding(NamedTuple):
+    """An unbroken run of generations that began with one grant."""
+
+    incarnation: str
+    agent_id: str | None
+    process: str | None
+    author: str
+    reason: str
+    """``claimed``, or the reason of the grant that gave it."""
+    lease_until: datetime | None
+    granted: int
+    """Version of the event that gave it."""
+
+
+class Cut(NamedTuple):
+    """The latest retirement cut."""
+
+    version: int
+    generation: int
+    incarnation: str | None
+    outcome: CutOutcome
+    boundary: Boundary | None
+    handover: str | None
+
+
+class Terminal(NamedTuple):
+    """The terminal event that stands."""
+
+    version: int
+    event_type: str
+    status: str
+    incarnation: str | None
+
+
+class Child(NamedTuple):
+    """A child as its parent's stream knows it."""
+
+    ref: OwnerRef
+    version: int
+    used: bool
+    """A thing without agent, whose holding ends with its parent's."""
+
+
+class Ownership(NamedTuple):
+    """All that decides who may write."""
+
+    status: Status = "absent"
+    generation: int = 0
+    holding: Holding | None = None
+    """The live holding, or the last one when ``status`` is not ``live``."""
+    term: int = 0
+    """Number of terms begun."""
+    term_version: int = 0
+    """Version of the event that began the latest term."""
+    cut: Cut | None = None
+    cuts: int = 0
+    terminal: Terminal | None = None
+    parent: OwnerRef | None = None
+    grants: Map[str, datetime | None] = Map()
+    """What the owner was granted, and until when (None: for good)."""
+    children: Map[str, Child] = Map()
+    """By stream."""
+    ended: int = 0
+    """Version of the event that ended the latest holding without another grant."""
+    retired: Map[str, int] = Map()
+    """Incarnations that a cut ended, with the version of that cut."""
+
+    @property
+    def live(self) -> bool:
+        """Say whether a holding is live."""
+        return self.status == "live"
+
+    @property
+    def agent_id(self) -> str | None:
+        """The agent that is bound to this owner now."""
+        if self.status in {"live", "imported"} and self.holding is not None:
+            return self.holding.agent_id
+        return None
+
+    def granted(self, name: str, now: datetime) -> bool:
+        """Say whether the owner has this grant at that time."""
+        until = self.grants.get(name, now)
+        return name in self.grants and (until is None or now < until)
+
+
+def judge(own: Ownership, event: Event) -> Judgement:
+    """Say what an ownership event is to this state (module `judgement`)."""
+    match event:
+        case OwnershipClaimed():
+            return _judge_claim(own, event)
+        case GenerationAdvanced():
+            return _judge_advance(own, event)
+        case RetirementCut():
+            return _judge_cut(own, event)
+        case OwnerTerminated():
+            return _judge_end(own, event)
+        case ChildSpawned():
+            known = own.children.get(event.child.stream)
+            return APPLY if known is None or own.live else known.version
+        case AuthorityRevoked(ends_holding=True):
+            return APPLY if own.live else DUPLICATE
+        case ConversationDeleted():
+            return DUPLICATE if own.status == "deleted" else APPLY
+        case _:
+            return APPLY
+
+
+def _latest(own: Ownership) -> int:
+    """Version of what decided last about the holding."""
+    granted = own.holding.granted if own.holding else 0
+    return max(granted, own.ended)
+
+
+def _judge_claim(own: Ownership, event: OwnershipClaimed) -> Judgement:
+    if own.status == "absent":
+        return APPLY
+    holding = own.holding
+    if (
+        own.generation == event.generation
+        and holding is not None
+        and holding.reason == "claimed"
+        and holding.agent_id == event.agent_id
+    ):
+        return DUPLICATE
+    return _latest(own)
+
+
+def _judge_advance(own: Ownership, event: GenerationAdvanced) -> Judgement:
+    holding = own.holding
+    if event.generation == own.generation and holding is not None:
+        reason = "lease_renewal" if event.reason == "lease_renewal" else holding.reason
+        same = holding.agent_id == event.agent_id and event.reason == reason
+        return DUPLICATE if same else _latest(own)
+    if event.generation != own.generation + 1 or own.status == "deleted":
+        return _latest(own)
+    if event.reason == "lease_renewal" and not own.live:
+        return _latest(own)
+    return APPLY
+
+
+def _judge_cut(own: Ownership, event: RetirementCut) -> Judgement:
+    if event.generation != own.generation:
+        return _latest(own)
+    if own.status == "cut" and own.cut is not None:
+        same = own.cut.outcome == event.outcome
+        return DUPLICATE if same else own.cut.version
+    if own.status in {"live", "imported"} or event.outcome == "forced":
+        return APPLY
+    return _latest(own)
+
+
+def _judge_end(own: Ownership, event: OwnerTerminated) -> Judgement:
+    first = own.terminal
+    if own.status == "terminal" and first is not None:
+        same = (first.event_type, first.status) == (
+            event.event_type,
+            event.terminal_status,
+        )
+        return DUPLICATE if same else first.version
+    if own.status in {"live", "imported", "revoked"}:
+        return APPLY
+    return _latest(own)
+
+
+def apply(own: Ownership, version: int, event: Event) -> Ownership:
+    """Return the state after an ownership event."""
+    match event:
+        case OwnershipClaimed() | GenerationAdvanced():
+            return _grant(own, version, event)
+        case RetirementCut():
+            return _cut(own, version, event)
+        case OwnerTerminated():
+            incarnation = own.holding.incarnation if own.holding else None
+            end = Terminal(
+                version, event.event_type, event.terminal_status, incarnation
+            )
+            return own._replace(status="terminal", terminal=end, ended=version)
+        case ChildSpawned():
+            child = Child(event.child, version, event.agent_id is None)
+            children = own.children.set(event.child.stream, child)
+            return own._replace(children=children)
+        case AuthorityGranted():
+            grants = own.grants.update(dict.fromkeys(event.grants, event.until))
+            return own._replace(grants=grants)
+        case AuthorityRevoked():
+            return _revoke(own, version, event)
+        case ConversationDeleted():
+            return own._replace(status="deleted", ended=version)
+        case _:
+            return own
+
+
+def _grant(
+    own: Ownership, version: int, event: OwnershipClaimed | GenerationAdvanced
+) -> Ownership:
+    reason = "claimed" if isinstance(event, OwnershipClaimed) else event.reason
+    before = own.holding
+    parent = event.parent or own.parent
+    grants: Map[str, datetime | None] = own.grants
+    if event.parent is not None:
+        grants = _new_grants(event.grants, event.grants_until)
+    imported = event.generation == 0 or (event.agent_id is None and parent is None)
+    if reason == "lease_renewal" and before is not None:
+        holding = before._replace(
+            lease_until=event.lease_until, process=event.process or before.process
+        )
+        return own._replace(generation=event.generation, holding=holding)
+    holding = Holding(
+        incarnation=event.event_id,
+        agent_id=event.agent_id,
+        process=event.process,
+        author=event.author,
+        reason=reason,
+        lease_until=event.lease_until,
+        granted=version,
+    )
+    same_agent = before is not None and before.agent_id == event.agent_id
+    goes_on = own.live and same_agent and reason in {"instance_restart", "migration"}
+    return own._replace(
+        status="imported" if imported else "live",
+        generation=event.generation,
+        holding=holding,
+        term=own.term if goes_on else own.term + 1,
+        term_version=own.term_version if goes_on else version,
+        terminal=None,
+        parent=parent,
+        grants=grants,
+    )
+
+
+def _new_grants(
+    grants: tuple[str, ...], until: datetime | None
+) -> Map[str, datetime | None]:
+    rows: Mapping[str, datetime | None] = dict.fromkeys(grants, until)
+    return Map(rows)
+
+
+def _cut(own: Ownership, version: int, event: RetirementCut) -> Ownership:
+    incarnation = own.holding.incarnation if own.holding else None
+    cut = Cut(
+        version=version,
+        generation=event.generation,
+        incarnation=incarnation,
+        outcome=event.outcome,
+        boundary=event.boundary,
+        handover=event.handover,
+    )
+    retired = own.retired
+    if incarnation is not None:
+        retired = retired.set(incarnation, version)
+    return own._replace(
+        status="cut", cut=cut, cuts=own.cuts + 1, ended=version, retired=retired
+    )
+
+
+def _revoke(own: Ownership, version: int, event: AuthorityRevoked) -> Ownership:
+    grants = own.grants
+    for name in event.grants:
+        if name in grants:
+            grants = grants.delete(name)
+    if event.ends_holding:
+        return own._replace(status="revoked", ended=version, grants=grants)
+    return own._replace(grants=grants)

@@ -1,0 +1,142 @@
+"""Checkpoints, markers and bars: what may run again after a restart.
+
+Source of the rules: design section 7.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import NamedTuple
+
+from immutables import Map
+
+from tenure_ledger.events import (
+    CheckpointCleared,
+    CheckpointMode,
+    CheckpointSaved,
+    Event,
+    GenerationAdvanced,
+    ReplayBarred,
+)
+from tenure_ledger.folds.executions import Execution
+from tenure_ledger.folds.judgement import APPLY, DUPLICATE, Judgement
+from tenure_ledger.folds.ownership import Ownership
+from tenure_ledger.values import ReplayReason
+
+__all__ = ["Bar", "Checkpoint", "Recovery"]
+
+
+class Checkpoint(NamedTuple):
+    """The one live restart snapshot of an agent."""
+
+    version: int
+    revision: int
+    mode: CheckpointMode
+    keys: tuple[str, ...]
+    payload: str
+    """Digest of the body."""
+    agent_id: str | None
+    generation: int
+    incarnation: str | None
+    """The holding that saved it or carries it on."""
+    created_at: datetime
+    updated_at: datetime
+
+
+class Bar(NamedTuple):
+    """A reason why something must not run again, and where it was written."""
+
+    reason: ReplayReason
+    version: int
+
+
+class Recovery(NamedTuple):
+    """What a restart of this owner would be judged by."""
+
+    checkpoint: Checkpoint | None = None
+    saved: tuple[str | None, int] = (None, -1)
+    """Incarnation of the holding that saved last, and the highest revision it saved."""
+    stream_bars: Map[ReplayReason, int] = Map()
+    """Latest bar over everything, by reason."""
+    key_bars: Map[str, tuple[Bar, ...]] = Map()
+
+    def bars(self, known: Execution) -> list[Bar]:
+        """Return the bars that cover this execution, oldest first.
+
+        A bar covers what was known at a lower version; what a later term admits anew is
+        a new execution.
+        """
+        if not known.open:
+            return []
+        found = [Bar(*pair) for pair in self.stream_bars.items()]
+        found.extend(self.key_bars.get(known.key, ()))
+        return sorted(
+            {bar for bar in found if bar.version > known.known},
+            key=lambda bar: (bar.version, bar.reason),
+        )
+
+
+def judge(state: Recovery, event: Event) -> Judgement:
+    """Say what a recovery event is to this state (module `judgement`)."""
+    live = state.checkpoint
+    match event:
+        case CheckpointSaved() if live is not None and event.revision <= live.revision:
+            same = event.revision == live.revision and event.payload == live.payload
+            return DUPLICATE if same else live.version
+        case CheckpointCleared() if live is None or event.revision != live.revision:
+            return DUPLICATE
+        case _:
+            return APPLY
+
+
+def apply(own: Ownership, state: Recovery, version: int, event: Event) -> Recovery:
+    """Return the state after a recovery event or a grant."""
+    match event:
+        case CheckpointSaved():
+            return _save(own, state, version, event)
+        case CheckpointCleared():
+            return state._replace(checkpoint=None)
+        case ReplayBarred(keys=None):
+            bars = state.stream_bars.set(event.reason, version)
+            return state._replace(stream_bars=bars)
+        case ReplayBarred():
+            key_bars = state.key_bars
+            for key in event.keys or ():
+                before = key_bars.get(key, ())
+                key_bars = key_bars.set(key, (*before, Bar(event.reason, version)))
+            return state._replace(key_bars=key_bars)
+        case GenerationAdvanced() if state.checkpoint is not None:
+            return _carry(own, state, event)
+        case _:
+            return state
+
+
+def _save(
+    own: Ownership, state: Recovery, version: int, event: CheckpointSaved
+) -> Recovery:
+    before, holding = state.checkpoint, own.holding
+    created = before.created_at if before is not None else event.recorded_at
+    incarnation = holding.incarnation if holding else None
+    saved = Checkpoint(
+        version=version,
+        revision=event.revision,
+        mode=event.mode,
+        keys=event.keys,
+        payload=event.payload,
+        agent_id=holding.agent_id if holding else None,
+        generation=event.generation,
+        incarnation=incarnation,
+        created_at=created,
+        updated_at=event.recorded_at,
+    )
+    return state._replace(checkpoint=saved, saved=(incarnation, event.revision))
+
+
+def _carry(own: Ownership, state: Recovery, event: GenerationAdvanced) -> Recovery:
+    """Hand the snapshot to the new holding of the same agent."""
+    live = state.checkpoint
+    if live is None or live.agent_id != event.agent_id:
+        return state
+    incarnation = own.holding.incarnation if own.holding else None
+    carried = live._replace(generation=event.generation, incarnation=incarnation)
+    return state._replace(checkpoint=carried, saved=(incarnation, live.revision))

@@ -1,0 +1,185 @@
+"""What a store keeps, and the port of two verbs that every store offers.
+
+Pure shapes, no I/O. A store keeps four things: events, the commands that wrote them,
+bodies by digest, and the rows of whatever tables it was opened with. All of one unit of
+work is one transaction.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import NamedTuple, Protocol
+
+__all__ = [
+    "GENESIS",
+    "BodyRow",
+    "Column",
+    "CommandRow",
+    "Conflict",
+    "Doubtful",
+    "EventRow",
+    "RowChange",
+    "Store",
+    "TableSpec",
+    "Unit",
+    "row_hash",
+]
+
+GENESIS = bytes(32)
+"""The hash before the first event of a stream, and the head of an empty ledger."""
+
+
+Column = str | int | float | bytes | None
+
+
+class EventRow(NamedTuple):
+    """One stored event: (stream, version) is the fence, position orders the ledger."""
+
+    position: int
+    """>= 1, rising; 0 in a row that is not stored yet."""
+    stream: str
+    version: int
+    topic: str
+    state: bytes
+    hash: bytes
+    """`row_hash` of the other columns: 32 bytes."""
+
+
+class CommandRow(NamedTuple):
+    """One accepted command, kept for ever (design section 5, rule 1)."""
+
+    stream: str
+    command_id: str
+    digest: bytes
+    first_version: int
+    """Version of its first event in ``stream``; the version seen if it wrote none."""
+    outcome: bytes
+    """JSON of what the method returned."""
+
+
+class BodyRow(NamedTuple):
+    """What a person may have written, apart from the chain so that it can be erased."""
+
+    digest: str
+    stream: str
+    body: bytes
+    key_id: str | None = None
+
+
+class TableSpec(NamedTuple):
+    """A table that is written in the same transaction as the events."""
+
+    name: str
+    columns: tuple[str, ...]
+    key: tuple[str, ...]
+    """The primary key: some of ``columns``."""
+    create: Mapping[str, str]
+    """One statement, idempotent (``IF NOT EXISTS``), by dialect: ``sqlite`` ..."""
+
+
+class RowChange(NamedTuple):
+    """Put one row (all columns, in order), or delete it (``row`` is None)."""
+
+    table: str
+    key: tuple[Column, ...]
+    row: tuple[Column, ...] | None
+
+
+class Unit(Protocol):
+    """One transaction: read what is durable, add to it, commit once.
+
+    Leaving the context without `commit`, or by an exception, changes nothing.
+    """
+
+    def tail(self, stream: str, version: int) -> Sequence[EventRow]:
+        """Return the stream's rows with a version >= ``version``, in order."""
+        ...
+
+    def command(self, stream: str, command_id: str) -> CommandRow | None:
+        """Return the accepted command of that id, in this unit or before it."""
+        ...
+
+    def body(self, stream: str, digest: str) -> bytes | None:
+        """Return the stored body, None when it was erased or never stored."""
+        ...
+
+    def add(
+        self,
+        events: Sequence[EventRow],
+        command: CommandRow | None,
+        bodies: Sequence[BodyRow] = (),
+        changes: Iterable[RowChange] = (),
+        erase: Sequence[str] = (),
+    ) -> Sequence[int]:
+        """Add one command's rows (and erase all bodies of some streams).
+
+        Return the positions given to ``events``, in their order. Versions were read in
+        this unit; a store that cannot hold them still raises `Conflict`.
+        """
+        ...
+
+    def commit(self) -> None:
+        """Make everything durable.
+
+        Raises `Conflict` (nothing written), `Doubtful` (not known) or a fault that
+        says that nothing was written.
+        """
+        ...
+
+
+class Conflict(Exception):  # noqa: N818  never leaves the shell
+    """Somebody else wrote one of the versions first: load and decide again."""
+
+
+class Doubtful(Exception):  # noqa: N818  never leaves the shell
+    """A commit was sent and its outcome is not known: look for the command id."""
+
+
+class Store(Protocol):
+    """Where a ledger lives. Opening does no I/O; the first use does."""
+
+    def write(self, deadline_seconds: float) -> AbstractContextManager[Unit]:
+        """Return a unit that may write; wait for other writers up to the deadline."""
+        ...
+
+    def tail(self, stream: str, version: int) -> Sequence[EventRow]:
+        """Return the stream's durable rows with a version >= ``version``."""
+        ...
+
+    def body(self, stream: str, digest: str) -> bytes | None:
+        """Return the stored body, None when it was erased or never stored."""
+        ...
+
+    def events(self, after: int, upto: int | None = None) -> Iterator[EventRow]:
+        """Yield rows with ``after`` < position (<= ``upto``), in order, by pages.
+
+        Memory stays bounded; no lock is held between two pages.
+        """
+        ...
+
+    def hashes(self, after: int) -> Iterator[tuple[int, bytes]]:
+        """Yield (position, hash) with a position above ``after``, in order."""
+        ...
+
+    def head_position(self) -> int:
+        """Return the highest position, 0 when the ledger is empty."""
+        ...
+
+    def setup(self) -> None:
+        """Create or migrate what is missing; safe to call again and at once."""
+        ...
+
+    def close(self) -> None:
+        """Release connections; a second call does nothing."""
+        ...
+
+
+def row_hash(stream: str, version: int, topic: str, state: bytes) -> bytes:
+    """Return the 32 bytes that the next event of the stream will refer to.
+
+    Stream names and topics hold no NUL, so the parts cannot run into each other.
+    """
+    prefix = f"{stream}\0{version}\0{topic}\0".encode()
+    return hashlib.sha256(prefix + state).digest()

@@ -1,0 +1,73 @@
+"""Stores: where a ledger lives, chosen by a URL."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from urllib.parse import parse_qsl, unquote
+
+from tenure_ledger.errors import InvalidInput
+from tenure_ledger.rows import Store, TableSpec
+from tenure_ledger.stores.memory import MemoryStore
+from tenure_ledger.stores.sqlite import SQLiteStore
+from tenure_ledger.stores.sqlite_connect import Durability
+
+__all__ = ["MemoryStore", "SQLiteStore", "open_store"]
+
+_FORMS = (
+    "sqlite:///relative.db, sqlite:////absolute/path.db (with ?durability=normal to "
+    "trade the last commits before a power cut for speed), or memory://"
+)
+
+
+def open_store(url: str | None, tables: Sequence[TableSpec] = ()) -> Store:
+    """Return the store that ``url`` names; no file is touched before its first use.
+
+    None means the environment variable ``TENURE_URL``. In a path, ``%3F`` and the like
+    stand for the characters that a URL cannot hold. ``memory://`` is a new, empty
+    ledger each time. Raises InvalidInput.
+    """
+    if url is None:
+        url = os.environ.get("TENURE_URL")
+        if not url:
+            raise InvalidInput(f"No URL, and TENURE_URL is not set: give {_FORMS}.")
+    scheme, separator, rest = url.partition("://")
+    place, _, query = rest.partition("?")
+    if not separator:
+        raise InvalidInput(f"{url!r} is not a URL: give {_FORMS}.")
+    if scheme == "sqlite":
+        return SQLiteStore(
+            _path(url, place), durability=_durability(query), tables=tables
+        )
+    if scheme == "memory":
+        if rest:
+            raise InvalidInput("memory:// takes no name and no options.")
+        return MemoryStore(tables=tables)
+    if scheme in ("postgresql", "postgres"):
+        raise InvalidInput(
+            f"This release keeps ledgers in SQLite and in memory only: give {_FORMS}."
+        )
+    raise InvalidInput(f"There is no store for {scheme}://: give {_FORMS}.")
+
+
+def _path(url: str, place: str) -> str:
+    path = unquote(place[1:])
+    if not place.startswith("/") or path in ("", "/") or "\0" in path:
+        raise InvalidInput(f"{url!r} names no file: give {_FORMS}.")
+    if ":memory:" in path:
+        raise InvalidInput("A ledger in memory is memory://.")
+    return path
+
+
+def _durability(query: str) -> Durability:
+    options = dict(parse_qsl(query, keep_blank_values=True))
+    durability = options.pop("durability", "full")
+    if not options:
+        if durability == "full":
+            return "full"
+        if durability == "normal":
+            return "normal"
+    raise InvalidInput(
+        f"Unknown options {query!r}: a SQLite URL takes durability=full or "
+        "durability=normal."
+    )

@@ -1,0 +1,72 @@
+"""A lock with a deadline that serves whoever has waited longest."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+
+from tenure_ledger.errors import Contended
+
+__all__ = ["FairLock", "overdue"]
+
+
+class FairLock:
+    """Hand the lock over in the order in which it was asked for.
+
+    Holders are named by a token, so that a release can be asked for at any moment, by
+    an exception handler that cannot know how far `acquire` got: it gives back what the
+    token holds, or takes it out of the queue, or does nothing.
+    """
+
+    def __init__(self) -> None:
+        # Re-entrant, because a finalizer may release inside an acquire.
+        self._mutex = threading.RLock()
+        self._holder: object | None = None
+        self._queue: deque[tuple[object, threading.Lock]] = deque()
+
+    @property
+    def holder(self) -> object | None:
+        """The token that holds the lock now."""
+        return self._holder
+
+    def acquire(self, token: object, timeout_seconds: float) -> bool:
+        """Wait for the lock; return whether ``token`` holds it now."""
+        with self._mutex:
+            if self._holder is None:
+                self._holder = token
+                return True
+            gate = threading.Lock()
+            gate.acquire()
+            self._queue.append((token, gate))
+        try:
+            # A lock's own time-out ends at threading.TIMEOUT_MAX, some centuries.
+            gate.acquire(timeout=min(max(timeout_seconds, 0), threading.TIMEOUT_MAX))
+        except BaseException:
+            self.release(token)
+            raise
+        with self._mutex:
+            # Handed over even if that happened just after the time-out.
+            if self._holder is token:
+                return True
+            self._queue.remove((token, gate))
+            return False
+
+    def release(self, token: object) -> None:
+        """Let the next in the queue go on, or take ``token`` out of the queue."""
+        with self._mutex:
+            if self._holder is not token:
+                if self._queue:
+                    self._queue = deque(w for w in self._queue if w[0] is not token)
+                return
+            self._holder = None
+            if self._queue:
+                self._holder, gate = self._queue.popleft()
+                gate.release()
+
+
+def overdue(what: str) -> Contended:
+    """Return the fault of a thread whose turn did not come in time."""
+    return Contended(
+        f"Other threads of this process wrote to {what} until the deadline; nothing "
+        "was written. Call again. (A thread inside one unit cannot begin another.)"
+    )

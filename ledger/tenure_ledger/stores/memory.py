@@ -1,0 +1,81 @@
+"""The ledger in memory: the public twin of the durable stores, for tests and trials."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+
+from tenure_ledger.errors import StoreUnavailable
+from tenure_ledger.rows import Column, EventRow, TableSpec
+from tenure_ledger.stores.fair_lock import FairLock
+from tenure_ledger.stores.memory_recorder import Recorder
+from tenure_ledger.stores.memory_unit import Contents, MemoryUnit
+
+__all__ = ["MemoryStore"]
+
+_PAGE_ROWS = 2000
+_RECORDER_SECONDS = 30.0
+
+
+class MemoryStore:
+    """Keep a ledger as long as the process lives; each store is a ledger of its own."""
+
+    def __init__(self, *, tables: Sequence[TableSpec] = ()) -> None:
+        self.recorder = Recorder(lambda: self.write(_RECORDER_SECONDS))
+        self._contents = Contents(self.recorder, tables)
+        self._turn = FairLock()
+        self._closed = threading.Event()
+
+    def write(self, deadline_seconds: float) -> MemoryUnit:
+        """Return a unit that may write; wait for other writers up to the deadline."""
+        return MemoryUnit(self._contents, self._turn, self._check, deadline_seconds)
+
+    def tail(self, stream: str, version: int) -> Sequence[EventRow]:
+        """Return the stream's rows with a version >= ``version``."""
+        self._check()
+        return self.recorder.tail(stream, version)
+
+    def body(self, stream: str, digest: str) -> bytes | None:
+        """Return the stored body, None when it was erased or never stored."""
+        self._check()
+        return self._contents.body(stream, digest)
+
+    def events(self, after: int, upto: int | None = None) -> Iterator[EventRow]:
+        """Yield rows with ``after`` < position (<= ``upto``), in order, by pages."""
+        while True:
+            self._check()
+            rows = self.recorder.page(after, upto, _PAGE_ROWS)
+            yield from rows
+            if len(rows) < _PAGE_ROWS:
+                return
+            after = rows[-1].position
+
+    def hashes(self, after: int) -> Iterator[tuple[int, bytes]]:
+        """Yield (position, hash) with a position above ``after``, in order."""
+        for row in self.events(after):
+            yield row.position, row.hash
+
+    def head_position(self) -> int:
+        """Return the highest position, 0 when the ledger is empty."""
+        self._check()
+        return self.recorder.max_notification_id() or 0
+
+    def rows(self, table: str) -> Sequence[tuple[Column, ...]]:
+        """Return all rows of a table, by key, as of one moment.
+
+        Raises InvalidInput when the store was not opened with this table.
+        """
+        self._check()
+        return self._contents.rows(table)
+
+    def setup(self) -> None:
+        """Do nothing: there is nothing to create."""
+        self._check()
+
+    def close(self) -> None:
+        """Refuse what comes after; a second call does nothing."""
+        self._closed.set()
+
+    def _check(self) -> None:
+        if self._closed.is_set():
+            raise StoreUnavailable("The store is closed: open another.")

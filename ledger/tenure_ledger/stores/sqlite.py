@@ -1,0 +1,195 @@
+"""The ledger in one SQLite file."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from tenure_ledger.errors import Contended, StoreUnavailable
+from tenure_ledger.rows import Column, EventRow, TableSpec
+from tenure_ledger.stores import sqlite_fork
+from tenure_ledger.stores.sqlite_connect import Access, Durability, Place, sql
+from tenure_ledger.stores.sqlite_faults import moved, translate
+from tenure_ledger.stores.sqlite_recorder import (
+    Datastore,
+    ReaderPool,
+    Recorder,
+)
+from tenure_ledger.stores.sqlite_schema import prepare
+from tenure_ledger.stores.sqlite_tables import Tables
+from tenure_ledger.stores.sqlite_unit import BODY, TAIL, SQLiteUnit
+from tenure_ledger.stores.sqlite_writer import Writer
+
+__all__ = ["SQLiteStore"]
+
+_EVENTS_PAGE = sql("events_page")
+_HASHES_PAGE = sql("hashes_page")
+_HEAD_POSITION = sql("head_position")
+
+_PAGE_ROWS = 2000
+_POSITION_MAX = 2**63 - 1
+_SETUP_SECONDS = 30.0
+
+_inherited: list[object] = []
+# Connections that a child process got by a fork: kept for ever, so never closed there.
+
+
+class SQLiteStore:
+    """Keep a ledger in one file, for any number of threads and processes.
+
+    Nothing is opened before the first use, which makes the tables if need be. One
+    connection writes; readers see what is committed and never wait for it.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        durability: Durability = "full",
+        tables: Sequence[TableSpec] = (),
+        on_connect: Callable[[sqlite3.Connection], None] | None = None,
+    ) -> None:
+        self._place = Place(str(Path(path).absolute()), durability, on_connect)
+        self._tables = Tables(tables)
+        self._setup_lock = threading.Lock()
+        self._pid = os.getpid()
+        self._closed: str | None = None
+        self._file: tuple[int, int] | None = None
+        self._access: Access = "read"
+        self._pool = ReaderPool(self._place, self._ready)
+        self._writer = Writer(self._place, self._ready)
+        self.recorder = Recorder(
+            Datastore(self._pool), lambda: self.write(_SETUP_SECONDS), self.setup
+        )
+        sqlite_fork.watch(self)
+
+    def write(self, deadline_seconds: float) -> SQLiteUnit:
+        """Return a unit that may write; wait for other writers up to the deadline."""
+        return SQLiteUnit(
+            self._writer, self._tables, self._place.path, deadline_seconds
+        )
+
+    def tail(self, stream: str, version: int) -> Sequence[EventRow]:
+        """Return the stream's durable rows with a version >= ``version``."""
+        return [EventRow._make(row) for row in self._read(TAIL, (stream, version))]
+
+    def body(self, stream: str, digest: str) -> bytes | None:
+        """Return the stored body, None when it was erased or never stored."""
+        rows = self._read(BODY, (stream, digest))
+        return rows[0][0] if rows else None
+
+    def events(self, after: int, upto: int | None = None) -> Iterator[EventRow]:
+        """Yield rows with ``after`` < position (<= ``upto``), in order, by pages."""
+        last = _POSITION_MAX if upto is None else upto
+        while True:
+            rows = self._read(_EVENTS_PAGE, (after, last, _PAGE_ROWS))
+            yield from map(EventRow._make, rows)
+            if len(rows) < _PAGE_ROWS:
+                return
+            after = rows[-1][0]
+
+    def hashes(self, after: int) -> Iterator[tuple[int, bytes]]:
+        """Yield (position, hash) with a position above ``after``, in order."""
+        while True:
+            rows = self._read(_HASHES_PAGE, (after, _PAGE_ROWS))
+            yield from rows
+            if len(rows) < _PAGE_ROWS:
+                return
+            after = rows[-1][0]
+
+    def head_position(self) -> int:
+        """Return the highest position, 0 when the ledger is empty."""
+        position: int = self._read(_HEAD_POSITION, ())[0][0]
+        return position
+
+    def rows(self, table: str) -> Sequence[tuple[Column, ...]]:
+        """Return all rows of a table, by key, as of one moment.
+
+        Raises InvalidInput when the store was not opened with this table.
+        """
+        return self._read(self._tables.select(table), ())
+
+    def setup(self) -> None:
+        """Create or migrate what is missing; safe to call again and at once."""
+        self._check()
+        self._prepare(_SETUP_SECONDS)
+
+    def close(self) -> None:
+        """Release connections; a second call does nothing.
+
+        A unit that is running in another thread can still commit; its connection is
+        closed when it ends.
+        """
+        self._closed = "The store is closed: open another."
+        self._pool.close()
+        self._writer.close()
+
+    def close_idle(self) -> bool:
+        """Close connections that nobody uses; return whether that was all."""
+        readers, writer = self._pool.close_idle(), self._writer.close_idle()
+        return readers and writer
+
+    def after_fork_in_child(self) -> None:
+        """Begin again without the parent's connections."""
+        self._pid = os.getpid()
+        self._setup_lock = threading.Lock()
+        inherited: list[object] = [*self._pool.forget(), *self._writer.forget()]
+        if inherited:
+            _inherited.extend(inherited)
+            self._closed = (
+                "This process was forked while the ledger was in use, so SQLite's "
+                "locks cannot be trusted in it: fork where the ledger is idle, or "
+                "spawn."
+            )
+
+    def _read(
+        self, query: str, parameters: tuple[object, ...]
+    ) -> list[tuple[Any, ...]]:
+        try:
+            connection = self._pool.get_connection()
+            try:
+                return connection.raw.execute(query, parameters).fetchall()
+            except BaseException:
+                connection.close()
+                raise
+            finally:
+                self._pool.put_connection(connection)
+        except sqlite3.Error as error:
+            raise translate(error, self._place.path) from error
+
+    def _ready(self, deadline_seconds: float = _SETUP_SECONDS) -> Access:
+        """Make the file ready on first use, and see that it is still the same one."""
+        self._check()
+        if self._file is None:
+            self._prepare(deadline_seconds)
+        elif self._file != self._stat():
+            raise moved(self._place.path)
+        return self._access
+
+    def _check(self) -> None:
+        if self._pid != os.getpid():
+            # Forked by something that does not call Python's hooks.
+            self.after_fork_in_child()
+        if self._closed is not None:
+            raise StoreUnavailable(self._closed)
+
+    def _prepare(self, deadline_seconds: float) -> None:
+        if not self._setup_lock.acquire(timeout=max(deadline_seconds, 0)):
+            raise Contended("Another thread is still opening the store: call again.")
+        try:
+            self._access = prepare(self._place, self._tables.specs, deadline_seconds)
+            self._file = self._stat()
+        finally:
+            self._setup_lock.release()
+
+    def _stat(self) -> tuple[int, int] | None:
+        try:
+            # Path.stat costs three times as much, and this is asked at every call.
+            found = os.stat(self._place.path)  # noqa: PTH116
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino

@@ -1,0 +1,166 @@
+"""Create, recognise and migrate the database, without touching anybody else's.
+
+The file says whose it is: `PRAGMA application_id` is ours, `PRAGMA user_version` is the
+version of the schema. Both are set in the transaction that makes the tables.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from tenure_ledger.errors import Corrupt, SchemaMissing, SchemaTooNew, StoreUnavailable
+from tenure_ledger.rows import TableSpec
+from tenure_ledger.stores.sqlite_connect import (
+    BUSY_SLICE_SECONDS,
+    Access,
+    Place,
+    connect,
+    sql,
+)
+from tenure_ledger.stores.sqlite_faults import contended, is_busy, is_code, translate
+from tenure_ledger.stores.sqlite_fork import CONNECTING
+
+__all__ = ["APPLICATION_ID", "SCHEMA_VERSION", "prepare"]
+
+APPLICATION_ID = 0x54656E72
+"""``Tenr``, at byte 68 of the file: `file` and SQLite's tools show it."""
+
+_MIGRATIONS: tuple[str, ...] = ("schema_1",)
+SCHEMA_VERSION = len(_MIGRATIONS)
+
+_TABLES = frozenset({"stored_events", "commands", "payloads"})
+
+
+class _Found(NamedTuple):
+    application_id: int
+    schema_version: int
+    tables: frozenset[str]
+
+    def is_empty(self) -> bool:
+        return not (self.application_id or self.schema_version or self.tables)
+
+
+def prepare(
+    place: Place, specs: Sequence[TableSpec], deadline_seconds: float
+) -> Access:
+    """Make or migrate what is missing, and return how readers open the file.
+
+    Looks with a read-only connection first: a file that is not ours stays as it is, and
+    a complete one is not locked. Safe in many processes at once. Raises Contended,
+    Corrupt, SchemaMissing, SchemaTooNew, StoreFull, StoreUnavailable.
+    """
+    deadline = time.monotonic() + deadline_seconds
+    while True:
+        try:
+            with CONNECTING:
+                return _prepare(place, specs)
+        except sqlite3.Error as error:
+            if not is_busy(error):
+                raise translate(error, place.path) from error
+            if time.monotonic() >= deadline:
+                raise contended(place.path) from error
+            # The change to a write-ahead log is refused without any waiting.
+            time.sleep(BUSY_SLICE_SECONDS / 10)
+
+
+def _prepare(place: Place, specs: Sequence[TableSpec]) -> Access:
+    found, access = _inspect(place)
+    if found is None or not _is_complete(found, specs, place.path):
+        if access == "immutable":
+            raise SchemaMissing(
+                f"{place.path} has no tables of tenure yet and cannot be written here: "
+                "set it up where it can."
+            )
+        _migrate(place, specs)
+    return access
+
+
+def _inspect(place: Place) -> tuple[_Found | None, Access]:
+    """Return what the file is, None if there is none or it must be recovered first."""
+    try:
+        return _look(place, "inspect"), "read"
+    except sqlite3.OperationalError as error:
+        if not Path(place.path).exists():
+            return None, "read"
+        if is_code(error, "SQLITE_READONLY_ROLLBACK", "SQLITE_READONLY_RECOVERY"):
+            return None, "read"
+        # A folder that nobody may write in, and no log beside the file: a copy at rest.
+        if Path(place.path + "-wal").exists() or not is_code(
+            error, "SQLITE_CANTOPEN", "SQLITE_READONLY_CANTINIT"
+        ):
+            raise
+        return _look(place, "immutable"), "immutable"
+
+
+def _look(place: Place, access: Access) -> _Found:
+    db = connect(place, access)
+    try:
+        return _found(db)
+    finally:
+        db.close()
+
+
+def _found(db: sqlite3.Connection) -> _Found:
+    (application_id,) = db.execute("PRAGMA application_id").fetchone()
+    (schema_version,) = db.execute("PRAGMA user_version").fetchone()
+    names = frozenset(name for (name,) in db.execute(sql("table_names")))
+    return _Found(application_id, schema_version, names)
+
+
+def _is_complete(found: _Found, specs: Sequence[TableSpec], path: str) -> bool:
+    """Return whether nothing is left to make; refuse a file that is not ours."""
+    if found.is_empty():
+        return False
+    if found.application_id != APPLICATION_ID:
+        raise StoreUnavailable(
+            f"{path} is a database of another application (application_id "
+            f"{found.application_id:#x}, {len(found.tables)} tables); nothing was "
+            "written to it. Give the ledger a path of its own."
+        )
+    if found.schema_version > SCHEMA_VERSION:
+        raise SchemaTooNew(
+            f"{path} has schema version {found.schema_version}, this version of tenure "
+            f"knows {SCHEMA_VERSION}: upgrade tenure. Nothing was written."
+        )
+    if found.schema_version < SCHEMA_VERSION:
+        return False
+    if not found.tables >= _TABLES:
+        missing = ", ".join(sorted(_TABLES - found.tables))
+        raise Corrupt(f"{path} has lost its tables ({missing}): restore a backup.")
+    return all(spec.name in found.tables for spec in specs)
+
+
+def _migrate(place: Place, specs: Sequence[TableSpec]) -> None:
+    """Bring the file to this version in one transaction, whoever else tries it."""
+    db = connect(place, "write")
+    try:
+        db.execute("BEGIN IMMEDIATE")
+        found = _found(db)
+        if not _is_complete(found, specs, place.path):
+            for name in _MIGRATIONS[found.schema_version :]:
+                for statement in _statements(sql(name)):
+                    db.execute(statement)
+            for spec in specs:
+                db.execute(spec.create["sqlite"])
+            db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        db.execute("COMMIT")
+    finally:
+        # Closing rolls back what was not committed.
+        db.close()
+
+
+def _statements(script: str) -> list[str]:
+    """Return the statements of a script, each with the comments inside it."""
+    statements: list[str] = []
+    lines: list[str] = []
+    for line in script.splitlines():
+        lines.append(line)
+        if sqlite3.complete_statement("\n".join(lines)):
+            statements.append("\n".join(lines))
+            lines.clear()
+    return statements

@@ -1,0 +1,1 @@
+SELECT body FROM payloads WHERE stream = ? AND digest = ?

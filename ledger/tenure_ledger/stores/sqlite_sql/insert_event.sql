@@ -1,0 +1,3 @@
+INSERT INTO stored_events
+    (position, originator_id, originator_version, topic, state, hash)
+VALUES (?, ?, ?, ?, ?, ?)

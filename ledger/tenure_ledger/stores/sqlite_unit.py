@@ -1,0 +1,191 @@
+"""One transaction on SQLite."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from types import TracebackType
+from typing import Self, TypeVar
+
+from tenure_ledger.errors import Corrupt, StoreUnavailable
+from tenure_ledger.rows import (
+    BodyRow,
+    CommandRow,
+    Conflict,
+    EventRow,
+    RowChange,
+)
+from tenure_ledger.stores.sqlite_connect import sql
+from tenure_ledger.stores.sqlite_faults import at_commit, translate
+from tenure_ledger.stores.sqlite_tables import Tables
+from tenure_ledger.stores.sqlite_writer import Writer
+
+__all__ = ["BODY", "TAIL", "SQLiteUnit"]
+
+TAIL = sql("tail")
+BODY = sql("body")
+_COMMAND = sql("command")
+_INSERT_EVENT = sql("insert_event")
+_INSERT_COMMAND = sql("insert_command")
+_INSERT_BODY = sql("insert_body")
+_ERASE_BODIES = sql("erase_bodies")
+
+_E = TypeVar("_E", bound=BaseException)
+
+
+class SQLiteUnit:
+    """Read and add between BEGIN IMMEDIATE and COMMIT: nobody else writes meanwhile.
+
+    A statement that fails ends the unit: nothing of it can be committed any more.
+    """
+
+    def __init__(
+        self, writer: Writer, tables: Tables, path: str, deadline_seconds: float
+    ) -> None:
+        self._writer = writer
+        self._tables = tables
+        self._path = path
+        self._deadline_seconds = deadline_seconds
+        self._token = object()
+        self._begun = False
+        self._db: sqlite3.Connection | None = None
+        self._failure: BaseException | None = None
+        self._next_position: int | None = None
+        self._erased = False
+
+    def __enter__(self) -> Self:
+        self._begun = True
+        self._db = self._writer.begin(self._token, self._deadline_seconds)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._db = None
+        self._writer.end(self._token)
+        self._begun = False
+
+    def __del__(self) -> None:
+        # A signal between two lines of `with` can leave a unit that nobody exits.
+        if self._begun:
+            self._writer.end(self._token)
+
+    def tail(self, stream: str, version: int) -> Sequence[EventRow]:
+        """Return the stream's rows with a version >= ``version``, in order."""
+        try:
+            rows = self._open().execute(TAIL, (stream, version)).fetchall()
+        except sqlite3.Error as error:
+            raise self._failed(translate(error, self._path)) from error
+        return [EventRow._make(row) for row in rows]
+
+    def command(self, stream: str, command_id: str) -> CommandRow | None:
+        """Return the accepted command of that id, in this unit or before it."""
+        try:
+            row = self._open().execute(_COMMAND, (stream, command_id)).fetchone()
+        except sqlite3.Error as error:
+            raise self._failed(translate(error, self._path)) from error
+        return None if row is None else CommandRow._make(row)
+
+    def body(self, stream: str, digest: str) -> bytes | None:
+        """Return the stored body, None when it was erased or never stored."""
+        try:
+            row = self._open().execute(BODY, (stream, digest)).fetchone()
+        except sqlite3.Error as error:
+            raise self._failed(translate(error, self._path)) from error
+        return None if row is None else row[0]
+
+    def add(
+        self,
+        events: Sequence[EventRow],
+        command: CommandRow | None,
+        bodies: Sequence[BodyRow] = (),
+        changes: Iterable[RowChange] = (),
+        erase: Sequence[str] = (),
+    ) -> Sequence[int]:
+        """Add one command's rows; what it erases goes first, its own bodies stay.
+
+        Raises Conflict when a version or the command exists already, Corrupt when a
+        table refuses its row; either way the unit is over and nothing is written.
+        """
+        db = self._open()
+        refused = _refused_event
+        try:
+            positions = self._insert(db, events)
+            if command is not None:
+                db.execute(_INSERT_COMMAND, command)
+            refused = _refused_row
+            for stream in erase:
+                self._erased = True
+                db.execute(_ERASE_BODIES, (stream,))
+            if bodies:
+                db.executemany(_INSERT_BODY, bodies)
+            self._tables.apply(db, changes)
+        except sqlite3.IntegrityError as error:
+            raise self._failed(refused(error, self._path)) from error
+        except sqlite3.Error as error:
+            raise self._failed(translate(error, self._path)) from error
+        except BaseException as error:
+            self._failed(error)
+            raise
+        return positions
+
+    def commit(self) -> None:
+        """Make everything durable.
+
+        Raises Doubtful after an input or output error, a fault when nothing was
+        written.
+        """
+        try:
+            self._open().execute("COMMIT")
+        except sqlite3.Error as error:
+            self._writer.discard()
+            raise self._failed(at_commit(error, self._path)) from error
+        self._failure = StoreUnavailable("This unit is committed: begin another.")
+        if self._erased:
+            self._writer.drop_log()
+
+    def _insert(
+        self, db: sqlite3.Connection, events: Sequence[EventRow]
+    ) -> Sequence[int]:
+        """Insert the events: SQLite gives the unit's first position, we the others."""
+        if not events:
+            return ()
+        first, rest = self._next_position, events
+        if first is None:
+            first = db.execute(_INSERT_EVENT, (None, *events[0][1:])).lastrowid
+            assert first is not None  # noqa: S101  an INSERT has one
+            rest = events[1:]
+        positions = range(first, first + len(events))
+        if rest:
+            given = positions[len(events) - len(rest) :]
+            db.executemany(
+                _INSERT_EVENT,
+                [(at, *row[1:]) for at, row in zip(given, rest, strict=True)],
+            )
+        self._next_position = positions.stop
+        return positions
+
+    def _open(self) -> sqlite3.Connection:
+        if self._failure is not None:
+            raise self._failure
+        if self._db is None:
+            raise StoreUnavailable("This unit is over: begin another.")
+        return self._db
+
+    def _failed(self, failure: _E) -> _E:
+        self._failure = failure
+        return failure
+
+
+def _refused_event(error: sqlite3.IntegrityError, path: str) -> Exception:
+    return Conflict(f"Somebody else wrote to {path} first ({error}).")
+
+
+def _refused_row(error: sqlite3.IntegrityError, path: str) -> Exception:
+    return Corrupt(
+        f"A table in {path} refused a row ({error}); nothing was written. The table "
+        "does not agree with the ledger: rebuild it from the ledger."
+    )

@@ -1,0 +1,112 @@
+"""The one connection of a process that writes, and whose turn it is."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+from tenure_ledger.stores.fair_lock import FairLock, overdue
+from tenure_ledger.stores.sqlite_connect import Place, connect
+from tenure_ledger.stores.sqlite_faults import contended, is_busy, translate
+from tenure_ledger.stores.sqlite_fork import CONNECTING
+
+__all__ = ["Writer"]
+
+
+class Writer:
+    """Begin and end write transactions, one at a time.
+
+    Whatever happens inside a transaction, `end` leaves either a connection without a
+    transaction or none at all, so the next `begin` works.
+    """
+
+    def __init__(self, place: Place, ready: Callable[[float], object]) -> None:
+        self._place = place
+        self._ready = ready
+        self._lock = FairLock()
+        self._db: sqlite3.Connection | None = None
+        self._closed = False
+
+    def begin(self, token: object, deadline_seconds: float) -> sqlite3.Connection:
+        """Wait for the turn of ``token`` and start its transaction.
+
+        Raises Contended at the deadline, else what opening a file can raise.
+        """
+        deadline = time.monotonic() + deadline_seconds
+        try:
+            if not self._lock.acquire(token, deadline_seconds):
+                raise overdue(self._place.path)  # noqa: TRY301  undone just below
+            self._ready(deadline - time.monotonic())
+            return self._begin(deadline)
+        except BaseException as error:
+            self.end(token)
+            if isinstance(error, sqlite3.Error):
+                raise translate(error, self._place.path) from error
+            raise
+
+    def _begin(self, deadline: float) -> sqlite3.Connection:
+        while True:
+            try:
+                db = self._db
+                if db is None:
+                    with CONNECTING:
+                        db = self._db = connect(self._place, "write")
+                db.execute("BEGIN IMMEDIATE")
+            except sqlite3.Error as error:
+                if not is_busy(error):
+                    raise
+                if time.monotonic() >= deadline:
+                    raise contended(self._place.path) from error
+            else:
+                return db
+
+    def end(self, token: object) -> None:
+        """Undo what is not committed, and hand the turn over."""
+        if self._lock.holder is token:
+            db = self._db
+            if db is not None and db.in_transaction:
+                try:
+                    db.execute("ROLLBACK")
+                except sqlite3.Error:
+                    self.discard()
+            if self._closed:
+                self.discard()
+        self._lock.release(token)
+
+    def discard(self) -> None:
+        """Close the connection, which rolls back; the next `begin` opens another."""
+        db, self._db = self._db, None
+        if db is not None:
+            db.close()
+
+    def close_idle(self) -> bool:
+        """Close the connection unless a transaction is running; return whether."""
+        token = object()
+        if not self._lock.acquire(token, 0):
+            return False
+        try:
+            self.discard()
+        finally:
+            self._lock.release(token)
+        return True
+
+    def close(self) -> None:
+        """Close the connection now, or when the running transaction ends."""
+        self._closed = True
+        self.close_idle()
+
+    def drop_log(self) -> None:
+        """Empty the write-ahead log, in which erased bodies lie, if nobody reads it."""
+        if self._db is not None:
+            # What is committed is not undone by this failing: later commits do it.
+            with suppress(sqlite3.Error):
+                self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+
+    def forget(self) -> list[sqlite3.Connection]:
+        """Return the connection without closing it, and begin again without any."""
+        inherited = [] if self._db is None else [self._db]
+        self._db = None
+        self._lock = FairLock()
+        return inherited

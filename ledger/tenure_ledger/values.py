@@ -1,0 +1,300 @@
+"""The words of design section 2 as values that cannot be built invalid.
+
+All are frozen and hashable. A bad value is `InvalidInput`, raised while it is built,
+before anything is written.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, Protocol, Self, get_args
+
+from tenure_ledger.errors import InvalidInput
+
+__all__ = [
+    "Authority",
+    "Boundary",
+    "ChatExecutionKey",
+    "Evidence",
+    "EvidenceKind",
+    "First",
+    "Origin",
+    "OwnerRef",
+    "ReplayReason",
+    "Seen",
+    "agent_stream",
+    "check_id",
+    "check_name",
+    "check_text",
+]
+
+ID_CHARACTERS_MAX = 256
+ID_BYTES_MAX = 800
+"""Three longer ids would break PostgreSQL's index limit of 2704 bytes."""
+TEXT_CHARACTERS_MAX = 100_000
+"""A sentence that goes into a header: evidence, a status. Longer text is a body."""
+
+_NAME = re.compile(r"[a-z0-9_.-]{1,64}\Z")
+
+Origin = Literal[
+    "human",
+    "continue_relay",
+    "human_successor_root",
+    "assistant_run",
+    "runtime_recovery",
+    "tool_probe",
+]
+"""How an execution came about; only the two human ones decide something: they came from
+outside the term, so they are accepted as well as admitted (design section 4)."""
+
+EvidenceKind = Literal["gone", "alive", "cannot_tell"]
+
+ReplayReason = Literal[
+    "visible_output_started",
+    "user_cancelled",
+    "user_cancelled_whole_stream",
+    "agent_closed",
+    "model_switch",
+    "context_reset",
+    "runtime_work_reap",
+    "cron_exec_timeout",
+    "successor_accepted",
+]
+"""Why something must not run again: verbatim from seed 000 section 4.1, in the order in
+which they are reported (design section 7.2)."""
+
+
+def check_text(what: str, value: object, characters_max: int) -> str:
+    """Return ``value`` if it is text that every store keeps as it is.
+
+    Raises `InvalidInput` for anything but text, for NUL, for half a surrogate pair
+    (half an emoji) and for more than ``characters_max`` characters.
+    """
+    if not isinstance(value, str):
+        msg = f"{what} must be text, not {type(value).__name__}"
+        raise InvalidInput(msg)
+    if len(value) > characters_max:
+        msg = f"{what} has {len(value)} characters; at most {characters_max} are kept"
+        raise InvalidInput(msg)
+    if "\0" in value:
+        msg = f"{what} contains a NUL character; remove it"
+        raise InvalidInput(msg)
+    if not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            msg = f"{what} contains half a surrogate pair; decode it before"
+            raise InvalidInput(msg) from None
+    return value
+
+
+def check_id(what: str, value: object) -> str:
+    """Return ``value`` if it is an id that a host may give (design section 3).
+
+    Any text of 1 to 256 characters and at most 800 bytes of UTF-8, compared as given.
+    """
+    text = check_text(what, value, ID_CHARACTERS_MAX)
+    if not text:
+        msg = f"{what} is empty; give 1 to {ID_CHARACTERS_MAX} characters"
+        raise InvalidInput(msg)
+    if not text.isascii() and len(text.encode()) > ID_BYTES_MAX:
+        msg = f"{what} has more than {ID_BYTES_MAX} bytes of UTF-8; shorten it"
+        raise InvalidInput(msg)
+    return text
+
+
+def check_name(what: str, value: object) -> str:
+    """Return ``value`` if it is a class or type name: ``[a-z0-9_.-]{1,64}``."""
+    if not isinstance(value, str) or not _NAME.match(value):
+        msg = f"{what} must match [a-z0-9_.-]{{1,64}}, not {value!r:.80}"
+        raise InvalidInput(msg)
+    return value
+
+
+def check_choice(what: str, value: object, choices: object) -> None:
+    """Raise `InvalidInput` unless ``value`` is one of the literals of ``choices``."""
+    allowed = get_args(choices)
+    if value not in allowed:
+        msg = f"{what} must be one of {', '.join(map(str, allowed))}, not {value!r:.80}"
+        raise InvalidInput(msg)
+
+
+def check_integer(what: str, value: object, least: int, most: int = 2**63 - 1) -> int:
+    """Return ``value`` if it is a whole number that fits the stores' 64 bits."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        msg = f"{what} must be a whole number, not {type(value).__name__}"
+        raise InvalidInput(msg)
+    if not least <= value <= most:
+        msg = f"{what} must be from {least} to {most}, not {value}"
+        raise InvalidInput(msg)
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerRef:
+    """What is fenced: ``OwnerRef("session", session_id)``, or another class's owner."""
+
+    recovery_class: str
+    owner_id: str
+
+    def __post_init__(self) -> None:
+        check_name("recovery_class", self.recovery_class)
+        check_id("owner_id", self.owner_id)
+
+    @property
+    def stream(self) -> str:
+        """Name of the owner's stream; different owners have different names."""
+        return f"owner:{self.recovery_class}:{self.owner_id}"
+
+    @classmethod
+    def of_stream(cls, stream: str) -> OwnerRef | None:
+        """Return the owner whose stream has this name; None for an agent's stream."""
+        if not stream.startswith("owner:"):
+            return None
+        return cls(*stream.removeprefix("owner:").split(":", 1))
+
+    def __str__(self) -> str:
+        return f"{self.recovery_class} {self.owner_id}"
+
+
+def agent_stream(agent_id: str) -> str:
+    """Return the name of an agent's stream."""
+    return f"agent:{agent_id}"
+
+
+@dataclass(frozen=True, slots=True)
+class ChatExecutionKey:
+    """The key of an admission: one physical message in one session."""
+
+    session_id: str
+    physical_user_message_id: str
+
+    def __post_init__(self) -> None:
+        check_id("session_id", self.session_id)
+        check_id("physical_user_message_id", self.physical_user_message_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Authority:
+    """The captured proof of a holding: what a fenced write is made with.
+
+    It holds no secret and no connection, and may travel: `to_json`, `from_json`.
+    ``incarnation`` is the id of the event that gave the holding.
+    """
+
+    owner: OwnerRef
+    generation: int
+    incarnation: str
+    agent_id: str | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.owner, OwnerRef):
+            msg = "an authority's owner must be an OwnerRef"
+            raise InvalidInput(msg)
+        check_integer("generation", self.generation, 1)
+        check_id("incarnation", self.incarnation)
+        if self.agent_id is not None:
+            check_id("agent_id", self.agent_id)
+
+    def to_json(self) -> str:
+        """Return the authority as one line of JSON."""
+        return json.dumps(asdict(self), ensure_ascii=False, sort_keys=True)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """Return the authority that `to_json` wrote; `InvalidInput` for other text."""
+        try:
+            fields: Any = json.loads(text)
+            return cls(OwnerRef(**fields.pop("owner")), **fields)
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            msg = f"this is not the JSON of an Authority: {error}"
+            raise InvalidInput(msg) from None
+
+
+@dataclass(frozen=True, slots=True)
+class First:
+    """The first request of a term, admitted in the transaction that opens it."""
+
+    message_id: str
+    origin: Origin
+    sender: str | None = None
+    digest: str | None = None
+
+    def __post_init__(self) -> None:
+        check_id("message_id", self.message_id)
+        check_choice("origin", self.origin, Origin)
+        check_optional_id("sender", self.sender)
+        check_optional_id("digest", self.digest)
+
+
+@dataclass(frozen=True, slots=True)
+class Boundary:
+    """Where in the host's list a term ends; the index is evidence only."""
+
+    message_id: str
+    index: int | None = None
+
+    def __post_init__(self) -> None:
+        check_id("boundary", self.message_id)
+        if self.index is not None:
+            check_integer("boundary index", self.index, 0)
+
+
+class Seen(Protocol):
+    """What evidence is about: `Ledger.owner` returns one."""
+
+    @property
+    def incarnation(self) -> str | None:
+        """The holding that was seen."""
+        ...
+
+    @property
+    def version(self) -> int:
+        """The version of the owner's stream at which it was seen."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What was seen of the holding that somebody wants to end (section 5, rule 5)."""
+
+    kind: EvidenceKind
+    incarnation: str
+    version: int
+    detail: str = ""
+
+    def __post_init__(self) -> None:
+        check_choice("evidence kind", self.kind, EvidenceKind)
+        check_id("incarnation", self.incarnation)
+        check_integer("version", self.version, 0)
+        check_text("detail", self.detail, TEXT_CHARACTERS_MAX)
+
+    @classmethod
+    def gone(cls, seen: Seen, detail: str = "") -> Self:
+        """Say that the holder is not there any more."""
+        return cls._of("gone", seen, detail)
+
+    @classmethod
+    def alive(cls, seen: Seen, detail: str = "") -> Self:
+        """Say that the holder is there."""
+        return cls._of("alive", seen, detail)
+
+    @classmethod
+    def cannot_tell(cls, seen: Seen, detail: str = "") -> Self:
+        """Say that nobody can tell."""
+        return cls._of("cannot_tell", seen, detail)
+
+    @classmethod
+    def _of(cls, kind: EvidenceKind, seen: Seen, detail: str) -> Self:
+        if seen.incarnation is None:
+            msg = "nobody held this owner when it was seen; there is nothing to judge"
+            raise InvalidInput(msg)
+        return cls(kind, seen.incarnation, seen.version, detail)
+
+
+def check_optional_id(what: str, value: object) -> None:
+    """Check an id that may be left out."""
+    if value is not None:
+        check_id(what, value)

@@ -1,0 +1,1 @@
+"""Projections of the ledger: folds, tables, replay and audit."""
