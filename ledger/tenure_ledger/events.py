@@ -109,7 +109,7 @@ class Fact(BaseModel, frozen=True, extra="forbid"):
 # --- ownership
 
 
-class OwnershipClaimed(Event):
+class OwnershipClaimed(Event, frozen=True):
     """Generation 1: the first grant of an owner (or an imported beginning)."""
 
     topic: Literal["ownership-claimed.v1"] = "ownership-claimed.v1"
@@ -122,7 +122,7 @@ class OwnershipClaimed(Event):
     grants_until: datetime | None = None
 
 
-class GenerationAdvanced(Event):
+class GenerationAdvanced(Event, frozen=True):
     """The owner's generation rises by one; ``reason`` says why."""
 
     topic: Literal["generation-advanced.v1"] = "generation-advanced.v1"
@@ -139,7 +139,7 @@ class GenerationAdvanced(Event):
     grants_until: datetime | None = None
 
 
-class ChildSpawned(Event):
+class ChildSpawned(Event, frozen=True):
     """The parent's side of a spawn."""
 
     topic: Literal["child-spawned.v1"] = "child-spawned.v1"
@@ -148,7 +148,7 @@ class ChildSpawned(Event):
     child_generation: Annotated[int, Field(ge=1)]
 
 
-class AuthorityGranted(Event):
+class AuthorityGranted(Event, frozen=True):
     """The parent's holder grants its child more, until a time or for good."""
 
     topic: Literal["authority-granted.v1"] = "authority-granted.v1"
@@ -156,7 +156,7 @@ class AuthorityGranted(Event):
     until: datetime | None = None
 
 
-class AuthorityRevoked(Event):
+class AuthorityRevoked(Event, frozen=True):
     """Grants are taken back; with ``ends_holding`` a used thing loses its holder."""
 
     topic: Literal["authority-revoked.v1"] = "authority-revoked.v1"
@@ -164,7 +164,7 @@ class AuthorityRevoked(Event):
     ends_holding: bool = False
 
 
-class OwnerTerminated(Event):
+class OwnerTerminated(Event, frozen=True):
     """The owner came to its end; only a claim starts it again."""
 
     topic: Literal["owner-terminated.v1"] = "owner-terminated.v1"
@@ -172,20 +172,20 @@ class OwnerTerminated(Event):
     terminal_status: str
 
 
-class ConversationDeleted(Event):
+class ConversationDeleted(Event, frozen=True):
     """The owner is gone for good, and so is what hangs on it."""
 
     topic: Literal["conversation-deleted.v1"] = "conversation-deleted.v1"
 
 
-class AgentBound(Event):
+class AgentBound(Event, frozen=True):
     """In the agent's stream: it holds this owner."""
 
     topic: Literal["agent-bound.v1"] = "agent-bound.v1"
     owner: OwnerRef
 
 
-class AgentReleased(Event):
+class AgentReleased(Event, frozen=True):
     """In the agent's stream: it does not hold this owner any more."""
 
     topic: Literal["agent-released.v1"] = "agent-released.v1"
@@ -195,7 +195,7 @@ class AgentReleased(Event):
 # --- relay
 
 
-class RetirementCut(Event):
+class RetirementCut(Event, frozen=True):
     """The term ends here. ``handover`` is the digest of the body with the hand-over."""
 
     topic: Literal["retirement-cut.v1"] = "retirement-cut.v1"
@@ -204,7 +204,7 @@ class RetirementCut(Event):
     handover: Digest | None = None
 
 
-class SubmissionAccepted(Event):
+class SubmissionAccepted(Event, frozen=True):
     """The ledger has taken a message in. It lets nothing pass.
 
     ``key`` is the physical user message id; with the stream's owner it is the
@@ -218,7 +218,7 @@ class SubmissionAccepted(Event):
     vouched_human: bool = False
 
 
-class ExecutionAdmitted(Event):
+class ExecutionAdmitted(Event, frozen=True):
     """The message is an execution of the live term, with all that it absorbed."""
 
     topic: Literal["execution-admitted.v1"] = "execution-admitted.v1"
@@ -231,7 +231,7 @@ class ExecutionAdmitted(Event):
     """Version of the acceptance that a cut carried over."""
 
 
-class ExecutionStarted(Event):
+class ExecutionStarted(Event, frozen=True):
     """Work began; ``into`` names the running execution that took the message in."""
 
     topic: Literal["execution-started.v1"] = "execution-started.v1"
@@ -239,7 +239,7 @@ class ExecutionStarted(Event):
     into: Id | None = None
 
 
-class ExecutionSettled(Event):
+class ExecutionSettled(Event, frozen=True):
     """The first outcome of an execution, which is final."""
 
     topic: Literal["execution-settled.v1"] = "execution-settled.v1"
@@ -247,7 +247,7 @@ class ExecutionSettled(Event):
     outcome: SettleOutcome
 
 
-class StaleRequestStripped(Event):
+class StaleRequestStripped(Event, frozen=True):
     """The gate kept a leftover out, for ever. Its id is the interrupt's id."""
 
     topic: Literal["stale-request-stripped.v1"] = "stale-request-stripped.v1"
@@ -257,7 +257,7 @@ class StaleRequestStripped(Event):
     interrupt_id: Id
 
 
-class InterruptSettled(Event):
+class InterruptSettled(Event, frozen=True):
     """The one final answer to the clean-up of a stripped request."""
 
     topic: Literal["interrupt-settled.v1"] = "interrupt-settled.v1"
@@ -265,7 +265,7 @@ class InterruptSettled(Event):
     outcome: Id
 
 
-class HistoryRewritten(Event):
+class HistoryRewritten(Event, frozen=True):
     """The host compacted its history: views start at the floor from now on."""
 
     topic: Literal["history-rewritten.v1"] = "history-rewritten.v1"
@@ -278,7 +278,7 @@ class HistoryRewritten(Event):
 # --- recovery
 
 
-class CheckpointSaved(Event):
+class CheckpointSaved(Event, frozen=True):
     """The agent's one live restart snapshot; its body is under ``payload``."""
 
     topic: Literal["checkpoint-saved.v1"] = "checkpoint-saved.v1"
@@ -288,7 +288,7 @@ class CheckpointSaved(Event):
     payload: Digest
 
 
-class CheckpointCleared(Event):
+class CheckpointCleared(Event, frozen=True):
     """The snapshot of that revision is gone."""
 
     topic: Literal["checkpoint-cleared.v1"] = "checkpoint-cleared.v1"
@@ -296,14 +296,14 @@ class CheckpointCleared(Event):
     revision: Annotated[int, Field(ge=0, le=2**63 - 1)]
 
 
-class OutputStarted(Event):
+class OutputStarted(Event, frozen=True):
     """The first byte for a person is about to leave; durable before it does."""
 
     topic: Literal["output-started.v1"] = "output-started.v1"
     key: Id
 
 
-class ReplayBarred(Event):
+class ReplayBarred(Event, frozen=True):
     """These executions (None: all known so far) must not run again."""
 
     topic: Literal["replay-barred.v1"] = "replay-barred.v1"
@@ -313,7 +313,7 @@ class ReplayBarred(Event):
     """The barred ancestor whose bar reaches down to this stream."""
 
 
-class RecoveryDecided(Event):
+class RecoveryDecided(Event, frozen=True):
     """What a recovery run decided about the owner."""
 
     topic: Literal["recovery-decided.v1"] = "recovery-decided.v1"
@@ -323,7 +323,7 @@ class RecoveryDecided(Event):
     evidence: Evidence | None = None
 
 
-class NoticeIssued(Event):
+class NoticeIssued(Event, frozen=True):
     """The self-healing text waits for whoever takes the work over."""
 
     topic: Literal["notice-issued.v1"] = "notice-issued.v1"
@@ -335,7 +335,7 @@ class NoticeIssued(Event):
     facts: tuple[Fact, ...] = ()
 
 
-class NoticeDelivered(Event):
+class NoticeDelivered(Event, frozen=True):
     """The notice is part of every view of this request from now on."""
 
     topic: Literal["notice-delivered.v1"] = "notice-delivered.v1"
@@ -343,7 +343,7 @@ class NoticeDelivered(Event):
     key: Id
 
 
-class LateResult(Event):
+class LateResult(Event, frozen=True):
     """What became known after its holding ended: a fact, not an act."""
 
     topic: Literal["late-result.v1"] = "late-result.v1"
@@ -356,7 +356,7 @@ class LateResult(Event):
 # --- approvals and effects
 
 
-class ApprovalRequested(Event):
+class ApprovalRequested(Event, frozen=True):
     """A call waits for a person."""
 
     topic: Literal["approval-requested.v1"] = "approval-requested.v1"
@@ -369,7 +369,7 @@ class ApprovalRequested(Event):
     expires_at: datetime | None = None
 
 
-class ApprovalDecided(Event):
+class ApprovalDecided(Event, frozen=True):
     """The first decision, which is final."""
 
     topic: Literal["approval-decided.v1"] = "approval-decided.v1"
@@ -377,7 +377,7 @@ class ApprovalDecided(Event):
     decision: Decision
 
 
-class ApprovalConsumed(Event):
+class ApprovalConsumed(Event, frozen=True):
     """The one call that the approval was for has been dispatched."""
 
     topic: Literal["approval-consumed.v1"] = "approval-consumed.v1"
@@ -386,7 +386,7 @@ class ApprovalConsumed(Event):
     call_id: Id
 
 
-class ApprovalClosed(Event):
+class ApprovalClosed(Event, frozen=True):
     """Nobody will decide or use it any more."""
 
     topic: Literal["approval-closed.v1"] = "approval-closed.v1"
@@ -394,7 +394,7 @@ class ApprovalClosed(Event):
     reason: CloseReason
 
 
-class ToolCallIntended(Event):
+class ToolCallIntended(Event, frozen=True):
     """The model asked for a call; its arguments are the body ``arguments``."""
 
     topic: Literal["tool-call-intended.v1"] = "tool-call-intended.v1"
@@ -405,7 +405,7 @@ class ToolCallIntended(Event):
     idempotency_key: Id
 
 
-class ToolCallDispatched(Event):
+class ToolCallDispatched(Event, frozen=True):
     """The call may be running from here on."""
 
     topic: Literal["tool-call-dispatched.v1"] = "tool-call-dispatched.v1"
@@ -413,7 +413,7 @@ class ToolCallDispatched(Event):
     call_id: Id
 
 
-class ToolCallCompleted(Event):
+class ToolCallCompleted(Event, frozen=True):
     """The call's result, under ``result``."""
 
     topic: Literal["tool-call-completed.v1"] = "tool-call-completed.v1"
@@ -422,7 +422,7 @@ class ToolCallCompleted(Event):
     result: Digest
 
 
-class ToolCallClosed(Event):
+class ToolCallClosed(Event, frozen=True):
     """The call has no result and none is waited for."""
 
     topic: Literal["tool-call-closed.v1"] = "tool-call-closed.v1"
@@ -434,7 +434,7 @@ class ToolCallClosed(Event):
 # --- upkeep
 
 
-class QuarantineResolved(Event):
+class QuarantineResolved(Event, frozen=True):
     """Of two contradicting events, ``keep`` stands and ``drop`` does not."""
 
     topic: Literal["quarantine-resolved.v1"] = "quarantine-resolved.v1"
@@ -442,14 +442,14 @@ class QuarantineResolved(Event):
     drop: Version
 
 
-class BodiesErased(Event):
+class BodiesErased(Event, frozen=True):
     """The bodies of this stream are gone; chain and decisions stand."""
 
     topic: Literal["bodies-erased.v1"] = "bodies-erased.v1"
     reason: Id
 
 
-class VerdictGiven(Event):
+class VerdictGiven(Event, frozen=True):
     """A gate's verdict, kept only where the host asked for it."""
 
     topic: Literal["verdict-given.v1"] = "verdict-given.v1"

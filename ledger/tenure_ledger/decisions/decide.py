@@ -108,7 +108,9 @@ def _held(states: States, stream: str) -> set[str]:
     if state is None:
         return set()
     own = state.ownership
-    wanted = {agent_stream(own.agent_id)} if own.agent_id is not None else set()
+    wanted: set[str] = set()
+    if own.agent_id is not None:
+        wanted.add(agent_stream(own.agent_id))
     for child in own.children.values():
         if child.used:
             wanted |= {child.ref.stream} | _held(states, child.ref.stream)

@@ -28,7 +28,7 @@ def ordered(reasons: set[ReplayReason]) -> tuple[ReplayReason, ...]:
 
 def covering(state: State, one: Execution) -> set[ReplayReason]:
     """Return every marker and bar that covers this execution."""
-    reasons = {bar.reason for bar in state.recovery.bars(one)}
+    reasons: set[ReplayReason] = {bar.reason for bar in state.recovery.bars(one)}
     if one.output and one.open:
         reasons.add("visible_output_started")
     return reasons
@@ -46,9 +46,12 @@ def forbidden(state: State) -> set[ReplayReason]:
     executions = state.executions
     if checkpoint.keys:
         named = [executions.by_key.get(at) for at in checkpoint.keys]
-        return set().union(*(covering(state, one) for one in named if one))
+        reasons = [covering(state, one) for one in named if one is not None]
+        return {reason for some in reasons for reason in some}
     since = state.ownership.term_version
-    found = {at for at, bar in state.recovery.stream_bars.items() if bar > since}
+    found: set[ReplayReason] = {
+        at for at, bar in state.recovery.stream_bars.items() if bar > since
+    }
     for one in executions.listed():
         if one.output > since:
             found.add("visible_output_started")

@@ -7,7 +7,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from tenure_ledger.errors import Contended, StoreUnavailable
 from tenure_ledger.rows import Column, EventRow, TableSpec
@@ -21,7 +21,7 @@ from tenure_ledger.stores.sqlite_recorder import (
 )
 from tenure_ledger.stores.sqlite_schema import prepare
 from tenure_ledger.stores.sqlite_tables import Tables
-from tenure_ledger.stores.sqlite_unit import BODY, TAIL, SQLiteUnit
+from tenure_ledger.stores.sqlite_unit import BODY, TAIL, SQLiteUnit, event_rows
 from tenure_ledger.stores.sqlite_writer import Writer
 
 __all__ = ["SQLiteStore"]
@@ -33,6 +33,8 @@ _HEAD_POSITION = sql("head_position")
 _PAGE_ROWS = 2000
 _POSITION_MAX = 2**63 - 1
 _SETUP_SECONDS = 30.0
+
+_Row = TypeVar("_Row", bound=tuple[Any, ...])
 
 _inherited: list[object] = []
 # Connections that a child process got by a fork: kept for ever, so never closed there.
@@ -75,7 +77,7 @@ class SQLiteStore:
 
     def tail(self, stream: str, version: int) -> Sequence[EventRow]:
         """Return the stream's durable rows with a version >= ``version``."""
-        return [EventRow._make(row) for row in self._read(TAIL, (stream, version))]
+        return self._read(TAIL, (stream, version), event_rows)
 
     def body(self, stream: str, digest: str) -> bytes | None:
         """Return the stored body, None when it was erased or never stored."""
@@ -86,15 +88,16 @@ class SQLiteStore:
         """Yield rows with ``after`` < position (<= ``upto``), in order, by pages."""
         last = _POSITION_MAX if upto is None else upto
         while True:
-            rows = self._read(_EVENTS_PAGE, (after, last, _PAGE_ROWS))
-            yield from map(EventRow._make, rows)
+            rows = self._read(_EVENTS_PAGE, (after, last, _PAGE_ROWS), event_rows)
+            yield from rows
             if len(rows) < _PAGE_ROWS:
                 return
-            after = rows[-1][0]
+            after = rows[-1].position
 
     def hashes(self, after: int) -> Iterator[tuple[int, bytes]]:
         """Yield (position, hash) with a position above ``after``, in order."""
         while True:
+            rows: list[tuple[int, bytes]]
             rows = self._read(_HASHES_PAGE, (after, _PAGE_ROWS))
             yield from rows
             if len(rows) < _PAGE_ROWS:
@@ -147,12 +150,15 @@ class SQLiteStore:
             )
 
     def _read(
-        self, query: str, parameters: tuple[object, ...]
-    ) -> list[tuple[Any, ...]]:
+        self,
+        query: str,
+        values: tuple[object, ...],
+        fetch: Callable[[sqlite3.Cursor], list[_Row]] = sqlite3.Cursor.fetchall,
+    ) -> list[_Row]:
         try:
             connection = self._pool.get_connection()
             try:
-                return connection.raw.execute(query, parameters).fetchall()
+                return fetch(connection.raw.execute(query, values))
             except BaseException:
                 connection.close()
                 raise
@@ -164,6 +170,10 @@ class SQLiteStore:
     def _ready(self, deadline_seconds: float = _SETUP_SECONDS) -> Access:
         """Make the file ready on first use, and see that it is still the same one."""
         self._check()
+        if self._access == "immutable":
+            # Read without locks: look again each time whether somebody writes by now.
+            self._pool.close_idle()
+            self._file = None
         if self._file is None:
             self._prepare(deadline_seconds)
         elif self._file != self._stat():

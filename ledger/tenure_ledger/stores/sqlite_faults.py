@@ -6,7 +6,6 @@ every case but one: an input or output error while COMMIT runs (see `at_commit`)
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from pathlib import Path
 
@@ -38,7 +37,7 @@ def translate(error: sqlite3.Error, path: str) -> Fault | Refused:
         )
     if code == sqlite3.SQLITE_READONLY:
         return _read_only(error, path)
-    if code == sqlite3.SQLITE_CANTOPEN:
+    if code == sqlite3.SQLITE_CANTOPEN or Path(path).is_dir():
         return StoreUnavailable(f"Cannot open {path}: {_why_not(path)}")
     if code == sqlite3.SQLITE_FULL or is_code(error, "SQLITE_IOERR_SHMSIZE"):
         return StoreFull(
@@ -127,6 +126,4 @@ def _why_not(path: str) -> str:
         return "it is a folder. Give the path of a file."
     if not folder.is_dir():
         return f"there is no folder {folder}. Make it first."
-    if Path(path).exists() and not os.access(path, os.R_OK):
-        return "this process may not read it. Give it permission on the file."
-    return f"this process needs write permission in the folder {folder}."
+    return f"this process needs permission on the file and on its folder {folder}."

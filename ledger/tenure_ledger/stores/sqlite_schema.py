@@ -80,25 +80,28 @@ def _prepare(place: Place, specs: Sequence[TableSpec]) -> Access:
 
 
 def _inspect(place: Place) -> tuple[_Found | None, Access]:
-    """Return what the file is, None if there is none or it must be recovered first."""
+    """Return what the file is (None: there is none), and how to read it."""
+    at_rest = not any(Path(place.path + end).exists() for end in ("-wal", "-journal"))
     try:
-        return _look(place, "inspect"), "read"
+        # A log left by a crash is not ours to merge before we know whose file it is.
+        return _look(place, "read" if at_rest else "inspect"), "read"
     except sqlite3.OperationalError as error:
         if not Path(place.path).exists():
             return None, "read"
         if is_code(error, "SQLITE_READONLY_ROLLBACK", "SQLITE_READONLY_RECOVERY"):
-            return None, "read"
-        # A folder that nobody may write in, and no log beside the file: a copy at rest.
-        if Path(place.path + "-wal").exists() or not is_code(
-            error, "SQLITE_CANTOPEN", "SQLITE_READONLY_CANTINIT"
-        ):
-            raise
-        return _look(place, "immutable"), "immutable"
+            # Nothing can be read before the recovery that any opening would do.
+            return _look(place, "read"), "read"
+        if at_rest and is_code(error, "SQLITE_CANTOPEN", "SQLITE_READONLY_DIRECTORY"):
+            # Nobody writes now, and we may not make the files that readers share.
+            return _look(place, "immutable"), "immutable"
+        raise
 
 
 def _look(place: Place, access: Access) -> _Found:
     db = connect(place, access)
     try:
+        # One moment: between two answers another process could make the tables.
+        db.execute("BEGIN")
         return _found(db)
     finally:
         db.close()

@@ -1,0 +1,141 @@
+"""Group commit: commands that wait at the same time share a transaction.
+
+A lone command runs on its caller's thread. Only when another is at work does a command
+queue, and then one writer thread takes all that waits as one group (design section 9).
+Every waiter is answered after its own commit is confirmed, whatever happens to the
+thread.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Sequence
+from threading import Condition, Event, Lock, Thread
+
+from tenure_ledger.decisions.work import Command, Outcome
+from tenure_ledger.errors import OutcomeUnknown, Refused, StoreUnavailable
+
+__all__ = ["Grouping", "Job"]
+
+GROUP_MAX = 128
+"""Commands in one transaction: beyond this the gain is small and the wait long."""
+
+
+class Job:
+    """One command on its way, and the answer to it."""
+
+    def __init__(self, command: Command, given_id: str | None, command_id: str) -> None:
+        self.command = command
+        self.given_id = given_id
+        """The caller's command id, if there is one."""
+        self.command_id = command_id
+        self.tried = False
+        """A commit may have stored it already: look for its id first."""
+        self.done = Event()
+        self._outcome: Outcome | None = None
+        self._problem: BaseException | None = None
+
+    def answer(self, answer: Outcome | Refused) -> None:
+        """Hand over the outcome, or the refusal to raise."""
+        if isinstance(answer, Refused):
+            self._problem = answer
+        else:
+            self._outcome = answer
+        self.done.set()
+
+    def fail(self, problem: BaseException) -> None:
+        """Hand over what went wrong, unless the job was answered."""
+        if not self.done.is_set():
+            self._problem = problem
+            self.done.set()
+
+    def result(self) -> Outcome:
+        """Return the outcome or raise the problem."""
+        if self._problem is not None:
+            raise self._problem
+        if self._outcome is None:
+            msg = "a command was given up without an answer: open the ledger again"
+            raise StoreUnavailable(msg)
+        return self._outcome
+
+
+class Grouping:
+    """Runs jobs: a lone one here and now, waiting ones together."""
+
+    def __init__(
+        self, execute: Callable[[Sequence[Job]], None], deadline_seconds: float
+    ) -> None:
+        self._execute = execute
+        self._deadline_seconds = deadline_seconds
+        self._reset()
+
+    def _reset(self) -> None:
+        self._pid = os.getpid()
+        self._busy = Lock()
+        self._waiting: deque[Job] = deque()
+        self._changed = Condition()
+        self._thread: Thread | None = None
+        self._closing = False
+
+    def run(self, job: Job) -> Outcome:
+        """Return the job's outcome, or raise its refusal or fault."""
+        if self._pid != os.getpid():
+            self._reset()
+        if not self._waiting and self._busy.acquire(blocking=False):
+            try:
+                self._execute([job])
+            finally:
+                self._busy.release()
+            return job.result()
+        self._queue(job)
+        if not job.done.wait(self._deadline_seconds * 2 + 1):
+            msg = f"no answer in time: ask again under command id {job.command_id}"
+            raise OutcomeUnknown(msg, job.command_id)
+        return job.result()
+
+    def _queue(self, job: Job) -> None:
+        with self._changed:
+            if self._closing:
+                msg = "the ledger is closed: open it again"
+                raise StoreUnavailable(msg)
+            self._waiting.append(job)
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = Thread(
+                    target=self._serve, name="tenure-writer", daemon=True
+                )
+                self._thread.start()
+            self._changed.notify()
+
+    def _serve(self) -> None:
+        while True:
+            with self._changed:
+                while not self._waiting:
+                    if self._closing:
+                        return
+                    self._changed.wait()
+            with self._busy:
+                group = self._take()
+                if group:
+                    self._serve_group(group)
+
+    def _take(self) -> list[Job]:
+        with self._changed:
+            size = min(GROUP_MAX, len(self._waiting))
+            return [self._waiting.popleft() for _ in range(size)]
+
+    def _serve_group(self, group: list[Job]) -> None:
+        try:
+            self._execute(group)
+        except BaseException as problem:  # noqa: BLE001  every waiter must be answered
+            for job in group:
+                job.fail(problem)
+
+    def close(self) -> None:
+        """Let the writer thread answer what waits, and end it."""
+        with self._changed:
+            self._closing = True
+            self._changed.notify_all()
+            thread = self._thread
+        if thread is not None and self._pid == os.getpid():
+            thread.join(self._deadline_seconds + 1)

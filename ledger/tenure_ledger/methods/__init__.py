@@ -1,0 +1,1 @@
+"""The public methods of a ledger, one file a subject."""

@@ -1,0 +1,150 @@
+"""From drafts to rows: ids, places in the command, the hash chain, the outcome.
+
+Pure but for the ids, which are an argument.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any, NamedTuple
+
+from tenure_ledger.codec import encode
+from tenure_ledger.decisions.work import (
+    Asked,
+    At,
+    Called,
+    Command,
+    Decided,
+    Granted,
+    Outcome,
+    States,
+)
+from tenure_ledger.events import Recorded
+from tenure_ledger.folds.stream import State
+from tenure_ledger.rows import BodyRow, CommandRow, EventRow, row_hash
+from tenure_ledger.values import Authority, OwnerRef
+
+__all__ = [
+    "Sealed",
+    "command_digest",
+    "dump_outcome",
+    "load_outcome",
+    "seal",
+]
+
+
+class Sealed(NamedTuple):
+    """One command's rows, and the states after them."""
+
+    events: list[EventRow]
+    recorded: list[Recorded]
+    bodies: list[BodyRow]
+    command: CommandRow | None
+    states: dict[str, State]
+
+
+def seal(
+    decided: Decided,
+    before: States,
+    command: Command,
+    command_id: str,
+    new_id: Callable[[], str],
+) -> Sealed:
+    """Give every draft its ids, its place and the hash of its predecessor."""
+    events: list[EventRow] = []
+    recorded: list[Recorded] = []
+    bodies: dict[tuple[str, str], BodyRow] = {}
+    hashes: dict[str, bytes] = {}
+    count = len(decided.drafts)
+    for index, draft in enumerate(decided.drafts):
+        stream = draft.stream
+        previous = hashes.get(stream) or before[stream].hash
+        event = draft.event.model_copy(
+            update={
+                "event_id": draft.event.event_id or new_id(),
+                "command_id": command_id,
+                "index": index,
+                "count": count,
+                "previous_hash": previous.hex(),
+            }
+        )
+        state = encode(event)
+        hashed = row_hash(stream, draft.version, event.topic, state)
+        hashes[stream] = hashed
+        events.append(EventRow(0, stream, draft.version, event.topic, state, hashed))
+        recorded.append(Recorded(0, stream, draft.version, hashed, event))
+        if draft.body is not None:
+            body = BodyRow(draft.body.digest, stream, draft.body.data)
+            bodies[body.digest, stream] = body
+    states = {
+        stream: decided.states[stream]._replace(hash=hashed)
+        for stream, hashed in hashes.items()
+    }
+    row = _command_row(decided, before, command, command_id)
+    return Sealed(events, recorded, list(bodies.values()), row, states)
+
+
+def _command_row(
+    decided: Decided, before: States, command: Command, command_id: str
+) -> CommandRow | None:
+    """Return the row that remembers the command; a refusal stores none."""
+    if decided.refusal is not None:
+        return None
+    stream = command.owner.stream
+    own = [draft.version for draft in decided.drafts if draft.stream == stream]
+    first = own[0] if own else before[stream].version
+    digest, outcome = command_digest(command), dump_outcome(decided.outcome)
+    return CommandRow(stream, command_id, digest, first, outcome)
+
+
+def command_digest(command: Command) -> bytes:
+    """Return the digest by which the same command is told from another.
+
+    An authority counts by owner and incarnation: a renewed lease is the same holding.
+    Fields at their defaults are left out, so that a new optional field changes nothing.
+    """
+    kind: Any = type(command)
+    fields: tuple[str, ...] = kind._fields
+    defaults: dict[str, object] = kind._field_defaults
+    parts = [kind.__name__]
+    for name in fields:
+        value: object = getattr(command, name)
+        if isinstance(value, Authority):
+            parts.append(f"{value.owner!r} {value.incarnation!r}")
+        elif name not in defaults or defaults[name] != value:
+            parts.append(f"{name}={value!r}")
+    return hashlib.sha256("\0".join(parts).encode()).digest()
+
+
+def dump_outcome(outcome: Outcome) -> bytes:
+    """Return the JSON that ``commands.outcome`` keeps."""
+    match outcome:
+        case Granted():
+            data: dict[str, Any] = {
+                "granted": asdict(outcome.authority),
+                "process": outcome.process,
+            }
+        case At():
+            data = {"at": outcome.version}
+        case Called():
+            data = {"called": [outcome.key, outcome.call_id]}
+        case Asked():
+            data = {"asked": outcome.request_id}
+    return json.dumps(data, ensure_ascii=False, sort_keys=True).encode()
+
+
+def load_outcome(data: bytes) -> Outcome:
+    """Return the outcome that `dump_outcome` wrote; a call is never fresh again."""
+    fields: dict[str, Any] = json.loads(data)
+    if "granted" in fields:
+        granted = fields["granted"]
+        owner = OwnerRef(**granted.pop("owner"))
+        return Granted(Authority(owner, **granted), fields["process"])
+    if "called" in fields:
+        return Called(*fields["called"])
+    if "asked" in fields:
+        return Asked(fields["asked"])
+    return At(fields["at"])

@@ -1,0 +1,304 @@
+"""The one shell around the pure decisions: load, decide, append, answer.
+
+Everything that a command reads and writes is one unit of the store. A refusal writes
+nothing; an ambiguous commit is settled by the command id (design section 5, rules 1 to
+6). Concurrent commands of a process share a transaction (`tenure_ledger.grouping`).
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
+from threading import Lock
+from time import monotonic
+from typing import NamedTuple, Protocol
+
+from tenure_ledger.codec import decode
+from tenure_ledger.decisions.decide import decide, reach
+from tenure_ledger.decisions.work import Command, Context, Granted, Outcome
+from tenure_ledger.errors import (
+    CommandIdReused,
+    Contended,
+    InvalidInput,
+    OutcomeUnknown,
+    Refused,
+    Rejection,
+    refuse,
+)
+from tenure_ledger.events import Recorded
+from tenure_ledger.folds.stream import State, evolve
+from tenure_ledger.grouping import Grouping, Job
+from tenure_ledger.rows import (
+    CommandRow,
+    Conflict,
+    Doubtful,
+    EventRow,
+    RowChange,
+    Store,
+    TableSpec,
+    Unit,
+)
+from tenure_ledger.sealing import command_digest, load_outcome, seal
+
+__all__ = ["Change", "Clock", "Shell", "Tables"]
+
+Clock = Callable[[], datetime]
+"""Returns the time now, with a time zone."""
+
+CACHED_STREAMS_MAX = 4096
+
+
+class Change(NamedTuple):
+    """One appended event and the state of its stream around it."""
+
+    recorded: Recorded
+    before: State
+    after: State
+
+
+class Tables(Protocol):
+    """Tables that are written in the same transaction as the events."""
+
+    @property
+    def specs(self) -> Sequence[TableSpec]:
+        """The tables, created when the ledger is set up."""
+        ...
+
+    def changes(self, changes: Sequence[Change]) -> Iterable[RowChange]:
+        """Return the row changes of one command's events, in the order to apply."""
+        ...
+
+
+class Cache:
+    """The states of the streams used last; versions decide, never the cache."""
+
+    def __init__(self, streams_max: int = CACHED_STREAMS_MAX) -> None:
+        self._states: OrderedDict[str, State] = OrderedDict()
+        self._streams_max = streams_max
+        self._lock = Lock()
+
+    def get(self, stream: str) -> State:
+        """Return the state as it was seen last."""
+        with self._lock:
+            return self._states.get(stream) or State(stream)
+
+    def put(self, state: State) -> None:
+        """Remember a state that is durable."""
+        with self._lock:
+            known = self._states.get(state.stream)
+            if known is None or known.version <= state.version:
+                self._states[state.stream] = state
+            self._states.move_to_end(state.stream)
+            while len(self._states) > self._streams_max:
+                self._states.popitem(last=False)
+
+    def forget(self, stream: str) -> None:
+        """Drop a state that the store contradicts."""
+        with self._lock:
+            self._states.pop(stream, None)
+
+
+def advance(
+    cache: Cache, stream: str, tail: Callable[[str, int], Sequence[EventRow]]
+) -> State:
+    """Return the state at the stream's durable head.
+
+    The row at the cached version is read again with the tail: a file that was put back
+    to an older state is noticed, and the stream is folded anew.
+    """
+    state = cache.get(stream)
+    rows = tail(stream, state.version)
+    if state.version:
+        if not rows or rows[0].hash != state.hash:
+            cache.forget(stream)
+            state, rows = State(stream), tail(stream, 0)
+        else:
+            rows = rows[1:]
+    for row in rows:
+        state = evolve(state, decode(row))
+    return state
+
+
+class Shell:
+    """Runs commands against one store."""
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        clock: Clock,
+        process: Callable[[], str],
+        deadline_seconds: float,
+        tables: Tables | None = None,
+    ) -> None:
+        self.store = store
+        self.deadline_seconds = deadline_seconds
+        self._clock = clock
+        self._process = process
+        self._tables = tables
+        self._cache = Cache()
+        self._grouping = Grouping(self._execute, deadline_seconds)
+
+    def close(self) -> None:
+        """Answer what is waiting, then release the store."""
+        self._grouping.close()
+        self.store.close()
+
+    def now(self) -> datetime:
+        """Return the time in UTC by the ledger's clock."""
+        now = self._clock()
+        if now.tzinfo is None:
+            msg = "the clock must return times with a time zone"
+            raise InvalidInput(msg)
+        return now.astimezone(UTC)
+
+    def state(self, owner_stream: str) -> State:
+        """Return a stream's state at its durable head."""
+        state = advance(self._cache, owner_stream, self.store.tail)
+        self._cache.put(state)
+        return state
+
+    def run(self, command: Command, command_id: str | None) -> Outcome:
+        """Decide the command and make its events durable; raise a refusal."""
+        job = Job(command, command_id, command_id or str(uuid.uuid4()))
+        return self._grouping.run(job)
+
+    def _execute(self, jobs: Sequence[Job]) -> None:
+        """Answer every job, in one transaction if nothing goes wrong."""
+        until = monotonic() + self.deadline_seconds
+        waiting = list(jobs)
+        while waiting:
+            try:
+                self._attempt(waiting, until)
+            except (Conflict, Doubtful) as problem:
+                waiting = self._after(problem, waiting, until)
+            except BaseException as problem:
+                if len(waiting) == 1:
+                    raise
+                for job in waiting:
+                    self._alone(job)
+                if not isinstance(problem, Exception):
+                    raise
+                return
+            else:
+                return
+
+    def _alone(self, job: Job) -> None:
+        try:
+            self._execute([job])
+        except BaseException as problem:  # noqa: BLE001  the job's own caller gets it
+            job.fail(problem)
+
+    def _after(
+        self, problem: Conflict | Doubtful, jobs: list[Job], until: float
+    ) -> list[Job]:
+        """Return the jobs to try again; give up at the deadline, and say what is so."""
+        if monotonic() < until:
+            return jobs
+        for job in jobs:
+            if isinstance(problem, Doubtful):
+                job.fail(
+                    OutcomeUnknown(
+                        "the commit was not confirmed in time: ask again under the "
+                        f"command id {job.command_id}",
+                        job.command_id,
+                    )
+                )
+            else:
+                job.fail(Contended("other writers were faster until the deadline"))
+        return []
+
+    def _attempt(self, jobs: Sequence[Job], until: float) -> None:
+        staged: dict[str, State] = {}
+        answers: list[tuple[Job, Outcome | Refused]] = []
+        wrote = False
+        with self.store.write(max(0.0, until - monotonic())) as unit:
+            for job in jobs:
+                answer, added = self._one(unit, job, staged)
+                answers.append((job, answer))
+                wrote = wrote or added
+            if wrote:
+                unit.commit()
+        for state in staged.values():
+            self._cache.put(state)
+        for job, answer in answers:
+            job.answer(answer)
+
+    def _one(
+        self, unit: Unit, job: Job, staged: dict[str, State]
+    ) -> tuple[Outcome | Refused, bool]:
+        """Return the answer to one command, and whether it added rows to the unit."""
+        command = job.command
+        stored = None
+        if job.given_id is not None or job.tried:
+            stored = unit.command(command.owner.stream, job.command_id)
+        job.tried = True
+        if stored is not None:
+            answer = self._again(command, stored)
+            if answer is not None:
+                return answer, False
+        states = self._load(unit, command, staged)
+        context = Context(self.now(), self._process(), str(uuid.uuid4()))
+        decided = decide(states, command, context)
+        if isinstance(decided, Rejection):
+            return decided.error(), False
+        if stored is not None:
+            return _reused(job.command_id, stored).error(), False
+        if not decided.drafts and job.given_id is None:
+            return decided.outcome, False
+        sealed = seal(decided, states, command, job.command_id, _new_id)
+        changes: Iterable[RowChange] = ()
+        if self._tables is not None and sealed.recorded:
+            changes = self._tables.changes(_changes(states, sealed.recorded))
+        unit.add(sealed.events, sealed.command, sealed.bodies, changes, decided.erase)
+        staged.update(sealed.states)
+        if decided.refusal is not None:
+            return decided.refusal.error(), True
+        return decided.outcome, True
+
+    def _again(self, command: Command, stored: CommandRow) -> Outcome | Refused | None:
+        """Return the first outcome; None for an authority that is another process's."""
+        if stored.digest != command_digest(command):
+            return _reused(stored.command_id, stored).error()
+        outcome = load_outcome(stored.outcome)
+        if isinstance(outcome, Granted) and outcome.process != self._process():
+            return None
+        return outcome
+
+    def _load(
+        self, unit: Unit, command: Command, staged: dict[str, State]
+    ) -> dict[str, State]:
+        states: dict[str, State] = {}
+        while wanted := reach(states, command):
+            for stream in sorted(wanted):
+                if stream in staged:
+                    states[stream] = staged[stream]
+                else:
+                    states[stream] = advance(self._cache, stream, unit.tail)
+        return states
+
+
+def _new_id() -> str:
+    return str(uuid.uuid4())
+
+
+def _reused(command_id: str, stored: CommandRow) -> Rejection:
+    return refuse(
+        CommandIdReused,
+        f"command id {command_id} belongs to another command, whose first event is "
+        f"version {stored.first_version}: make a new id",
+        version=stored.first_version,
+    )
+
+
+def _changes(states: dict[str, State], recorded: Sequence[Recorded]) -> list[Change]:
+    """Return each event with the state of its stream before and after it."""
+    now = dict(states)
+    changes: list[Change] = []
+    for one in recorded:
+        before = now[one.stream]
+        after = now[one.stream] = evolve(before, one)
+        changes.append(Change(one, before, after))
+    return changes

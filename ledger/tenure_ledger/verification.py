@@ -1,0 +1,187 @@
+"""Heads and verification: what was edited, removed, reordered, cut off or put back.
+
+A head is one hash over the hashes of all events in the order of the ledger. Kept
+outside the store, it finds what no chain inside it can: a cut tail, a restored backup,
+a fork (design sections 4 and 12).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from typing import Literal, NamedTuple, Self
+
+from tenure_ledger.codec import decode
+from tenure_ledger.errors import Corrupt, InvalidInput
+from tenure_ledger.events import Event
+from tenure_ledger.rows import GENESIS, EventRow, Store, row_hash
+
+__all__ = ["Head", "Problem", "ProblemKind", "Verification", "head_after", "verify"]
+
+ProblemKind = Literal[
+    "edited", "removed", "reordered", "unreadable", "incomplete", "cut_tail", "fork"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The state of a whole ledger in one line: export it, often."""
+
+    position: int
+    count: int
+    digest: str
+    """Hex sha256 over all event hashes up to ``position``."""
+
+    def to_json(self) -> str:
+        """Return the head as one line of JSON."""
+        return json.dumps(asdict(self), sort_keys=True)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """Return the head that `to_json` wrote; `InvalidInput` for other text."""
+        try:
+            return cls(**json.loads(text))
+        except (ValueError, TypeError) as error:
+            msg = f"this is not the JSON of a Head: {error}"
+            raise InvalidInput(msg) from None
+
+
+class Problem(NamedTuple):
+    """The first thing that is wrong, and where."""
+
+    kind: ProblemKind
+    stream: str
+    """Empty when the whole ledger is meant."""
+    version: int
+    position: int
+    text: str
+
+
+class Verification(NamedTuple):
+    """What a verification found."""
+
+    head: Head
+    """Of what was read up to the problem, or to the end."""
+    problem: Problem | None
+
+    @property
+    def ok(self) -> bool:
+        """Say whether nothing is wrong."""
+        return self.problem is None
+
+
+EMPTY = Head(0, 0, GENESIS.hex())
+
+
+def head_after(store: Store, since: Head | None) -> Head:
+    """Return the head of the store, going on from an earlier one."""
+    start = since or EMPTY
+    digest, position, count = bytes.fromhex(start.digest), start.position, start.count
+    for position, one in store.hashes(start.position):  # noqa: B007  the last is kept
+        digest = hashlib.sha256(digest + one).digest()
+        count += 1
+    return Head(position, count, digest.hex())
+
+
+class _Chain:
+    """The walk over all rows: heads of all streams, the open command, the digest."""
+
+    def __init__(self, against: Head | None) -> None:
+        self.against = against
+        self.heads: dict[str, tuple[int, bytes]] = {}
+        self.command: tuple[str, int, int] = ("", 0, 0)
+        self.digest = GENESIS
+        self.position = 0
+        self.count = 0
+
+    def head(self) -> Head:
+        return Head(self.position, self.count, self.digest.hex())
+
+    def row(self, row: EventRow) -> Problem | None:
+        problem = self._row(row) or self._fork(row)
+        if problem is None:
+            self.digest = hashlib.sha256(self.digest + row.hash).digest()
+            self.position, self.count = row.position, self.count + 1
+        return problem
+
+    def _row(self, row: EventRow) -> Problem | None:
+        version, previous = self.heads.get(row.stream, (0, GENESIS))
+        if row.version != version + 1:
+            return self._gap(row, version)
+        hashed = row_hash(row.stream, row.version, row.topic, row.state)
+        if hashed != row.hash:
+            return _problem("edited", row, "its bytes do not match its hash")
+        try:
+            event = decode(row).event
+        except Corrupt as error:
+            return _problem("unreadable", row, str(error))
+        if isinstance(event, Event):
+            if event.previous_hash != previous.hex():
+                return self._broken(row, version)
+            problem = self._whole(row, event)
+            if problem is not None:
+                return problem
+        self.heads[row.stream] = (row.version, hashed)
+        return None
+
+    def _gap(self, row: EventRow, version: int) -> Problem:
+        if row.version <= version:
+            return _problem("reordered", row, f"it stands after version {version}")
+        missing = row._replace(version=version + 1)
+        return _problem("removed", missing, f"version {row.version} follows")
+
+    def _broken(self, row: EventRow, version: int) -> Problem:
+        text = f"version {row.version} refers to another event before it"
+        return _problem("edited", row._replace(version=max(version, 1)), text)
+
+    def _whole(self, row: EventRow, event: Event) -> Problem | None:
+        """Check that the events of a command stand together and are all there."""
+        command_id, index, count = self.command
+        going_on = event.command_id == command_id and event.index == index + 1
+        complete = index + 1 >= count
+        if not going_on and (not complete or event.index != 0):
+            text = f"event {index + 1} of {count} of command {command_id} is the last"
+            return _problem("incomplete", row, text)
+        self.command = (event.command_id, event.index, event.count)
+        return None
+
+    def _fork(self, row: EventRow) -> Problem | None:
+        against = self.against
+        if against is None or self.position > against.position:
+            return None
+        if row.position > against.position:
+            return self.compare()
+        return None
+
+    def compare(self) -> Problem | None:
+        """Compare the digest at the position of the head that was given."""
+        against = self.against
+        if against is None:
+            return None
+        if (self.count, self.digest.hex()) == (against.count, against.digest):
+            self.against = None
+            return None
+        if self.position < against.position:
+            text = (
+                f"the ledger ends at position {self.position}, the head says "
+                f"{against.position}: its tail was cut off or a backup put back"
+            )
+            return Problem("cut_tail", "", 0, self.position, text)
+        text = f"up to position {against.position} other events stand here"
+        return Problem("fork", "", 0, against.position, text)
+
+
+def _problem(kind: ProblemKind, row: EventRow, text: str) -> Problem:
+    said = f"event {row.version} of {row.stream} was {kind}: {text}"
+    return Problem(kind, row.stream, row.version, row.position, said)
+
+
+def verify(store: Store, against: Head | None = None) -> Verification:
+    """Walk the whole ledger in order and return the first thing that is wrong."""
+    chain = _Chain(against)
+    for row in store.events(0):
+        problem = chain.row(row)
+        if problem is not None:
+            return Verification(chain.head(), problem)
+    return Verification(chain.head(), chain.compare())
