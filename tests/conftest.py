@@ -1,7 +1,11 @@
-"""What every test folder shares: the tests that run on request only."""
+"""What every test folder shares: the stores, and the tests that run on request only."""
+
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from worlds import STORES, World
 
 ON_REQUEST = {
     "prove": "needs minutes, root or a browser: `make prove` runs it",
@@ -12,6 +16,14 @@ ON_REQUEST = {
 # choice: its `ci` profile, which is not random, where CI is set.
 settings.register_profile("tenure", parent=settings(), deadline=None)
 settings.load_profile("tenure")
+
+
+@pytest.fixture(params=STORES)
+def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
+    """Give an empty ledger on each store."""
+    opened = World(request.param, tmp_path)
+    yield opened
+    opened.close()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

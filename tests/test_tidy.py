@@ -27,6 +27,7 @@ MAY_IMPORT: Final = {
     "gate/tenure_gate": {"tenure_ledger", "tenure_projections", "tenure_gate"},
     "gate/tenure": {"tenure_ledger", "tenure_projections", "tenure_gate"},
     "gate/tenure_gate/demo.py": {"tenure"},
+    "gate/tenure_gate/demo_crash.py": {"tenure"},
 }
 PACKAGES: Final = {path for path in MAY_IMPORT if not path.endswith(".py")}
 OURS: Final = {PurePosixPath(path).name for path in PACKAGES}

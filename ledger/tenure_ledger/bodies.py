@@ -52,8 +52,14 @@ def body_digest(data: bytes) -> str:
 def _check(what: str, value: object) -> None:
     """Walk the value without recursion: its depth is the caller's choice."""
     waiting: list[tuple[object, str, int]] = [(value, what, 0)]
+    size = 0
     while waiting:
         item, where, depth = waiting.pop()
+        # At the least, and before any JSON is made: what is shared counts each time.
+        size += len(item) if isinstance(item, str) else 1
+        if size > BODY_BYTES_MAX:
+            msg = f"{what} is longer than {BODY_BYTES_MAX} bytes, which is all we keep"
+            raise InvalidInput(msg)
         if depth > DEPTH_MAX:
             msg = f"{what} is nested deeper than {DEPTH_MAX} levels; flatten it"
             raise InvalidInput(msg)
@@ -62,7 +68,7 @@ def _check(what: str, value: object) -> None:
         elif _is_object(item):
             for key, inner in item.items():
                 if not isinstance(key, str):
-                    msg = f"{where} has a key that is not text: {key!r:.80}"
+                    msg = f"{where} has a key that is a {type(key).__name__}, not text"
                     raise InvalidInput(msg)
                 _check_unicode(f"a key of {where}", key)
                 waiting.append((inner, f"{where}.{key[:40]}", depth + 1))

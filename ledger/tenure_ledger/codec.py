@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any, get_args
 
 from pydantic import ValidationError
@@ -66,7 +67,8 @@ def _lift(topic: str, data: dict[str, Any]) -> Event | Unknown:
         data = upcaster(data)
     kind = EVENTS.get(topic)
     if kind is None:
-        return Unknown(topic, ignorable=data.get("ignorable") is True)
+        ignorable = data.get("ignorable") is True
+        return Unknown(topic, ignorable, MappingProxyType(data))
     return kind.model_validate(data)
 
 

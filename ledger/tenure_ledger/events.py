@@ -10,8 +10,10 @@ stored. To change an event, give the new shape the next topic and an upcaster
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Annotated, Literal, NamedTuple
+from types import MappingProxyType
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, Field
 
@@ -505,6 +507,8 @@ class Unknown(NamedTuple):
 
     topic: str
     ignorable: bool
+    header: Mapping[str, Any] = MappingProxyType({})
+    """The stored JSON, as it is."""
 
 
 class Recorded(NamedTuple):

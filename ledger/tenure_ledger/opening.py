@@ -38,6 +38,12 @@ def open_ledger(
     if deadline is None:
         msg = "deadline_seconds must be a number of seconds"
         raise InvalidInput(msg)
+    if clock is not None and not callable(clock):
+        msg = f"clock must be callable, not {type(clock).__name__}"
+        raise InvalidInput(msg)
+    if tables is not None and not isinstance(tables, Tables):
+        msg = f"tables must have specs and changes, not {type(tables).__name__}"
+        raise InvalidInput(msg)
     store = open_store(url, tables.specs if tables is not None else ())
     shell = Shell(
         store,

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from threading import Lock
 from time import monotonic
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from tenure_ledger.codec import decode
 from tenure_ledger.decisions.decide import decide, reach
@@ -58,6 +58,7 @@ class Change(NamedTuple):
     after: State
 
 
+@runtime_checkable
 class Tables(Protocol):
     """Tables that are written in the same transaction as the events."""
 

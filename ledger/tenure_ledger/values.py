@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, Protocol, Self, get_args
+from typing import Any, Literal, Protocol, Self, get_args, runtime_checkable
 
 from tenure_ledger.errors import InvalidInput
 
@@ -37,6 +37,9 @@ TEXT_CHARACTERS_MAX = 100_000
 """A sentence that goes into a header: evidence, a status. Longer text is a body."""
 
 _NAME = re.compile(r"[a-z0-9_.-]{1,64}\Z")
+
+_NOT_OURS = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
+"""What reading JSON that is not ours can raise."""
 
 Origin = Literal[
     "human",
@@ -90,6 +93,11 @@ def check_text(what: str, value: object, characters_max: int) -> str:
     return value
 
 
+def _shown(value: object) -> str:
+    """Return a bad value for a message; not every value has a ``repr`` that works."""
+    return f"{value!r:.80}" if isinstance(value, str) else type(value).__name__
+
+
 def check_id(what: str, value: object) -> str:
     """Return ``value`` if it is an id that a host may give (design section 3).
 
@@ -108,7 +116,7 @@ def check_id(what: str, value: object) -> str:
 def check_name(what: str, value: object) -> str:
     """Return ``value`` if it is a class or type name: ``[a-z0-9_.-]{1,64}``."""
     if not isinstance(value, str) or not _NAME.match(value):
-        msg = f"{what} must match [a-z0-9_.-]{{1,64}}, not {value!r:.80}"
+        msg = f"{what} must match [a-z0-9_.-]{{1,64}}, not {_shown(value)}"
         raise InvalidInput(msg)
     return value
 
@@ -117,7 +125,8 @@ def check_choice(what: str, value: object, choices: object) -> None:
     """Raise `InvalidInput` unless ``value`` is one of the literals of ``choices``."""
     allowed = get_args(choices)
     if value not in allowed:
-        msg = f"{what} must be one of {', '.join(map(str, allowed))}, not {value!r:.80}"
+        choices = ", ".join(map(str, allowed))
+        msg = f"{what} must be one of {choices}, not {_shown(value)}"
         raise InvalidInput(msg)
 
 
@@ -127,7 +136,15 @@ def check_integer(what: str, value: object, least: int, most: int = 2**63 - 1) -
         msg = f"{what} must be a whole number, not {type(value).__name__}"
         raise InvalidInput(msg)
     if not least <= value <= most:
-        msg = f"{what} must be from {least} to {most}, not {value}"
+        msg = f"{what} must be from {least} to {most}"
+        raise InvalidInput(msg)
+    return value
+
+
+def check_flag(what: str, value: object) -> bool:
+    """Return ``value`` if it is True or False."""
+    if not isinstance(value, bool):
+        msg = f"{what} must be True or False, not {type(value).__name__}"
         raise InvalidInput(msg)
     return value
 
@@ -208,7 +225,7 @@ class Authority:
         try:
             fields: Any = json.loads(text)
             return cls(OwnerRef(**fields.pop("owner")), **fields)
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
+        except _NOT_OURS as error:
             msg = f"this is not the JSON of an Authority: {error}"
             raise InvalidInput(msg) from None
 
@@ -242,6 +259,7 @@ class Boundary:
             check_integer("boundary index", self.index, 0)
 
 
+@runtime_checkable
 class Seen(Protocol):
     """What evidence is about: `Ledger.owner` returns one."""
 
@@ -288,6 +306,12 @@ class Evidence:
 
     @classmethod
     def _of(cls, kind: EvidenceKind, seen: Seen, detail: str) -> Self:
+        if not isinstance(seen, Seen):
+            msg = (
+                "evidence is about what ledger.owner(ref) returned, not "
+                f"{type(seen).__name__}"
+            )
+            raise InvalidInput(msg)
         if seen.incarnation is None:
             msg = "nobody held this owner when it was seen; there is nothing to judge"
             raise InvalidInput(msg)

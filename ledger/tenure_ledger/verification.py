@@ -9,15 +9,19 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from dataclasses import asdict, dataclass
 from typing import Literal, NamedTuple, Self
 
 from tenure_ledger.codec import decode
 from tenure_ledger.errors import Corrupt, InvalidInput
-from tenure_ledger.events import Event
+from tenure_ledger.events import Event, Unknown
 from tenure_ledger.rows import GENESIS, EventRow, Store, row_hash
+from tenure_ledger.values import check_integer
 
 __all__ = ["Head", "Problem", "ProblemKind", "Verification", "head_after", "verify"]
+
+_DIGEST = re.compile(r"[0-9a-f]{64}\Z")
 
 ProblemKind = Literal[
     "edited", "removed", "reordered", "unreadable", "incomplete", "cut_tail", "fork"
@@ -33,6 +37,13 @@ class Head:
     digest: str
     """Hex sha256 over all event hashes up to ``position``."""
 
+    def __post_init__(self) -> None:
+        check_integer("position", self.position, 0)
+        check_integer("count", self.count, 0)
+        if not isinstance(self.digest, str) or not _DIGEST.match(self.digest):
+            msg = "the digest of a head is 64 hexadecimal digits"
+            raise InvalidInput(msg)
+
     def to_json(self) -> str:
         """Return the head as one line of JSON."""
         return json.dumps(asdict(self), sort_keys=True)
@@ -42,7 +53,7 @@ class Head:
         """Return the head that `to_json` wrote; `InvalidInput` for other text."""
         try:
             return cls(**json.loads(text))
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, RecursionError) as error:
             msg = f"this is not the JSON of a Head: {error}"
             raise InvalidInput(msg) from None
 
@@ -84,6 +95,28 @@ def head_after(store: Store, since: Head | None) -> Head:
     return Head(position, count, digest.hex())
 
 
+@dataclass(frozen=True, slots=True)
+class _Link:
+    """What ties an event to its neighbours."""
+
+    previous_hash: str
+    command_id: str
+    index: int
+    count: int
+
+
+def _link(event: Event | Unknown) -> _Link:
+    if isinstance(event, Event):
+        return _Link(event.previous_hash, event.command_id, event.index, event.count)
+    header = event.header
+    return _Link(
+        str(header.get("previous_hash", "")),
+        str(header.get("command_id", "")),
+        int(header.get("index", 0)),
+        int(header.get("count", 1)),
+    )
+
+
 class _Chain:
     """The walk over all rows: heads of all streams, the open command, the digest."""
 
@@ -116,12 +149,12 @@ class _Chain:
             event = decode(row).event
         except Corrupt as error:
             return _problem("unreadable", row, str(error))
-        if isinstance(event, Event):
-            if event.previous_hash != previous.hex():
-                return self._broken(row, version)
-            problem = self._whole(row, event)
-            if problem is not None:
-                return problem
+        link = _link(event)
+        if link.previous_hash != previous.hex():
+            return self._broken(row, version)
+        problem = self._whole(row, link)
+        if problem is not None:
+            return problem
         self.heads[row.stream] = (row.version, hashed)
         return None
 
@@ -135,7 +168,7 @@ class _Chain:
         text = f"version {row.version} refers to another event before it"
         return _problem("edited", row._replace(version=max(version, 1)), text)
 
-    def _whole(self, row: EventRow, event: Event) -> Problem | None:
+    def _whole(self, row: EventRow, event: _Link) -> Problem | None:
         """Check that the events of a command stand together and are all there."""
         command_id, index, count = self.command
         going_on = event.command_id == command_id and event.index == index + 1

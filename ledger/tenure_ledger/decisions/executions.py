@@ -354,11 +354,16 @@ def decide_start(
         refusal = _running(state, command)
         if refusal is not None:
             return refusal
+    into = None if command.into is None else _taking_in(state, command.into)
     key = known.absorbed_by or known.key
-    started = e.ExecutionStarted(
-        **work.by_holder(command.owner), key=key, into=command.into
-    )
+    started = e.ExecutionStarted(**work.by_holder(command.owner), key=key, into=into)
     return work.decided(At(work.add(command.owner.stream, started)))
+
+
+def _taking_in(state: State, key: str) -> str:
+    """Return the execution that ends for all: of a merge, of what was taken in."""
+    lead = state.executions.by_key[state.executions.by_key[key].absorbed_by or key]
+    return lead.into or lead.key
 
 
 def _running(state: State, command: Start) -> Rejection | None:

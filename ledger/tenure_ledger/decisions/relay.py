@@ -113,7 +113,9 @@ def decide_retire(
     own = state.ownership
     work = Work(states, context)
     boundary = command.boundary or default_boundary(state)
-    ending = close_term(work, owner, work.by_holder(owner), command.finishes)
+    by_key = state.executions.by_key
+    finishes = tuple(by_key[key].absorbed_by or key for key in command.finishes)
+    ending = close_term(work, owner, work.by_holder(owner), finishes)
     handover = command.handover
     cut = e.RetirementCut(
         **work.by_holder(owner),

@@ -233,8 +233,8 @@ def fence(state: State, authority: Authority) -> Rejection | None:
         return None
     holder = holding.agent_id if own.live else None
     now = f"{holder} holds it at" if holder else "it stands at"
-    if authority.incarnation in own.retired:
-        at = own.retired[authority.incarnation]
+    if authority.incarnation in own.retired or own.status == "cut":
+        at = own.retired.get(authority.incarnation, own.ended)
         return refuse(
             TermRetired,
             f"your term of {owner} ended by the cut at version {at}; {now} "

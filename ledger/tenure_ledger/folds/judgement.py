@@ -1,19 +1,34 @@
-"""What a fold says of one stored event before it applies it.
+"""What a fold says of one stored event before it applies it, and how.
 
-Each fold module has one shape: values, ``judge``, ``apply``. ``judge`` returns `APPLY`,
-`DUPLICATE` (the event is on record already: a no-op), or the version of the event that
-this one contradicts (0: nothing on record allows it). ``apply`` is total: it takes the
-event as true whatever ``judge`` said, which is how a quarantine keeps the later of two.
+Each fold module has one shape: values, and ``RULES``: for each event that it knows one
+`Rule`. Its ``judge`` returns `APPLY`, `DUPLICATE` (the event is on record already: a
+no-op), or the version of the event that this one contradicts (0: nothing on record
+allows it). Its ``apply`` is total: it takes the event as true whatever ``judge`` said,
+which is how a quarantine keeps the later of two.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 from immutables import Map
+from msgspec import Struct
+from msgspec.structs import replace
 
-__all__ = ["APPLY", "DUPLICATE", "Judgement", "put", "without"]
+from tenure_ledger.events import Event
+
+__all__ = [
+    "APPLY",
+    "DUPLICATE",
+    "Judgement",
+    "Rule",
+    "Rules",
+    "Value",
+    "always",
+    "put",
+    "without",
+]
 
 Judgement = int
 
@@ -22,6 +37,40 @@ DUPLICATE: Judgement = -1
 
 K = TypeVar("K")
 V = TypeVar("V")
+S = TypeVar("S")
+
+
+class Value(Struct, frozen=True, gc=False):
+    """A part of a state: frozen, compared by value.
+
+    A struct, because it is copied with a change at every event, and that costs a
+    seventh of what it costs with a named tuple. It cannot be part of a cycle, so the
+    garbage collector need not look at it.
+    """
+
+    def _replace(self, **changes: Any) -> Self:  # noqa: ANN401  fields of every type
+        """Return a copy with some fields changed."""
+        return replace(self, **changes)
+
+
+class Rule(NamedTuple, Generic[S]):
+    """How one part of the state takes one kind of event.
+
+    Both functions are given the ownership first: before the event, and after it.
+    """
+
+    judge: Callable[[Any, S, Any], Judgement]
+    """Takes ownership, part and event."""
+    apply: Callable[[Any, S, int, Any], S]
+    """Takes ownership, part, version and event; returns the part after the event."""
+
+
+Rules = Mapping[type[Event], Rule[S]]
+
+
+def always(_own: object, _part: object, _event: Event) -> Judgement:
+    """Judge an event that nothing on record can contradict."""
+    return APPLY
 
 
 def without(mapping: Map[K, V], key: K) -> Map[K, V]:

@@ -30,6 +30,26 @@ NOTICE = (
 """Verbatim from seed 000 section 5.2."""
 
 
+_CANCELLED = "The user cancelled this. Do not redo it unless asked."
+_REASONS = {
+    "visible_output_started": "Output to the user had started.",
+    "user_cancelled": _CANCELLED,
+    "user_cancelled_whole_stream": _CANCELLED,
+    "agent_closed": "The agent was closed.",
+    "model_switch": "The model was switched.",
+    "context_reset": "The context was reset.",
+    "runtime_work_reap": "It was reaped: nobody was working on it any more.",
+    "cron_exec_timeout": "The schedule's time for it was over.",
+    "successor_accepted": "A successor took the work over.",
+}
+_FACTS = {
+    "unfinished": "started and not finished",
+    "output_may_have_been_seen": "its output may or may not have been seen",
+    "output_completed": "its output is complete",
+    "outcome_unknown": "it may or may not have happened",
+}
+
+
 class Notice(NamedTuple):
     """One notice, and how far it got."""
 
@@ -44,6 +64,18 @@ class Notice(NamedTuple):
     key: str | None = None
     """The execution that it was delivered to."""
     done: int = 0
+
+    @property
+    def text(self) -> str:
+        """The verbatim text, then why (reasons), then what is known (facts)."""
+        reasons = [_REASONS.get(reason, reason) for reason in self.reasons]
+        return "\n".join([NOTICE, *dict.fromkeys(reasons), *map(_line, self.facts)])
+
+
+def _line(fact: Fact) -> str:
+    call = f"call {fact.call_id} of {fact.tool}" if fact.call_id else ""
+    what = " in ".join(part for part in (call, f"message {fact.key}") if part)
+    return f"- {what}: {_FACTS[fact.kind]}"
 
 
 class Notices(NamedTuple):

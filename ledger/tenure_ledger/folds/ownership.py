@@ -260,6 +260,7 @@ def _grant(
         terminal=None,
         parent=parent,
         grants=grants,
+        ended=version if imported else own.ended,
     )
 
 

@@ -5,9 +5,9 @@ The checks are pure; ``_run`` is the only step that waits.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from itertools import islice
 
 from tenure_ledger.bodies import body_digest, body_value, encode_body
 from tenure_ledger.decisions.work import (
@@ -134,8 +134,9 @@ def check_seconds(what: str, seconds: object) -> float | None:
     if not isinstance(seconds, (int, float)) or isinstance(seconds, bool):
         msg = f"{what} must be a number of seconds, not {type(seconds).__name__}"
         raise InvalidInput(msg)
-    if not math.isfinite(seconds) or not 0 <= seconds <= SECONDS_MAX:
-        msg = f"{what} must be from 0 to {SECONDS_MAX:.0f} seconds, not {seconds}"
+    if not 0 <= seconds <= SECONDS_MAX:
+        # A huge whole number has no text (and is no float) in Python.
+        msg = f"{what} must be from 0 to {SECONDS_MAX:.0f} seconds"
         raise InvalidInput(msg)
     return float(seconds)
 
@@ -144,22 +145,26 @@ def check_moment(what: str, moment: object) -> datetime | None:
     """Return a time in UTC, or raise `InvalidInput`."""
     if moment is None:
         return None
-    if not isinstance(moment, datetime) or moment.tzinfo is None:
+    if not isinstance(moment, datetime) or moment.utcoffset() is None:
         msg = f"{what} must be a datetime with a time zone"
         raise InvalidInput(msg)
-    return moment.astimezone(UTC)
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:
+        msg = f"{what} is no time in UTC: {moment}"
+        raise InvalidInput(msg) from None
 
 
 def ids(what: str, values: Iterable[object]) -> tuple[str, ...]:
     """Return ids without repeats, in the order given, or raise `InvalidInput`."""
-    if isinstance(values, str) or not _is_iterable(values):
+    if isinstance(values, (str, bytes)) or not _is_iterable(values):
         msg = f"{what} must be several ids, not {type(values).__name__}"
         raise InvalidInput(msg)
-    found = tuple(dict.fromkeys(check_id(what, value) for value in values))
-    if len(found) > IDS_MAX:
-        msg = f"{what} has {len(found)} ids; at most {IDS_MAX} are kept"
+    given = list(islice(values, IDS_MAX + 1))
+    if len(given) > IDS_MAX:
+        msg = f"{what} has more than {IDS_MAX} ids; that is all that is kept"
         raise InvalidInput(msg)
-    return found
+    return tuple(dict.fromkeys(check_id(what, value) for value in given))
 
 
 def body(what: str, value: object) -> Body:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tenure_ledger.decisions import approvals, calls
+from tenure_ledger.errors import InvalidInput
 from tenure_ledger.events import Decision
 from tenure_ledger.folds.effects import Approval
 from tenure_ledger.methods.base import (
@@ -143,9 +144,14 @@ class EffectMethods(Methods):
         an ended holding the result is kept as a late one, and `FencedOut` or
         `OwnerEnded` is raised with its position in ``.late``.
         """
-        if isinstance(call, ToolCall):
-            call = (call.message_id, call.call_id)
-        message_id, call_id = call
+        match call:
+            case ToolCall():
+                message_id, call_id = call.message_id, call.call_id
+            case (message_id, call_id):
+                pass
+            case _:
+                msg = "call must be a ToolCall or (message_id, call_id)"
+                raise InvalidInput(msg)
         command = calls.CompleteToolCall(
             check_authority(authority),
             check_id("message_id", message_id),

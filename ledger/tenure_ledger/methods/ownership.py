@@ -24,6 +24,7 @@ from tenure_ledger.values import (
     First,
     OwnerRef,
     check_choice,
+    check_flag,
     check_id,
     check_integer,
     check_name,
@@ -116,7 +117,7 @@ class OwnershipMethods(Methods):
             agent_id,
             check_id("author", author),
             evidence,
-            override,
+            check_flag("override", override),
             check_first(first),
             check_seconds("lease_seconds", lease_seconds),
         )

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from tenure_ledger.bodies import Json, body_value
 from tenure_ledger.codec import decode
 from tenure_ledger.decisions.work import fence
+from tenure_ledger.errors import InvalidInput
 from tenure_ledger.events import Recorded
 from tenure_ledger.folds.effects import Approval
 from tenure_ledger.folds.executions import Execution
@@ -47,6 +48,9 @@ class ReadMethods(Methods):
         self, key: ChatExecutionKey, recovery_class: str = "session"
     ) -> Execution | None:
         """Return what became of a message; None if the ledger does not know it."""
+        if not isinstance(key, ChatExecutionKey):
+            msg = f"key must be a ChatExecutionKey, not {type(key).__name__}"
+            raise InvalidInput(msg)
         owner = OwnerRef(recovery_class, key.session_id)
         state = self._shell.state(owner.stream)
         return state.executions.by_key.get(key.physical_user_message_id)
@@ -92,11 +96,18 @@ class ReadMethods(Methods):
 
         ``since`` is an earlier head of this ledger; only what came after is read.
         """
-        return head_after(self._shell.store, since)
+        return head_after(self._shell.store, _check_head("since", since))
 
     def verify(self, against: Head | None = None) -> Verification:
         """Check every chain, every command, and the ledger against an earlier head.
 
         Source: design section 10, I14.
         """
-        return verify(self._shell.store, against)
+        return verify(self._shell.store, _check_head("against", against))
+
+
+def _check_head(what: str, head: object) -> Head | None:
+    if head is not None and not isinstance(head, Head):
+        msg = f"{what} must be a Head, not {type(head).__name__}: see Head.from_json"
+        raise InvalidInput(msg)
+    return head

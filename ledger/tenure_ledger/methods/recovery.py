@@ -13,7 +13,13 @@ from tenure_ledger.methods.base import (
     check_owner,
     ids,
 )
-from tenure_ledger.payloads import RestartPayload
+from tenure_ledger.payloads import (
+    RestartPayload,
+    RuntimeRestartQueuedSubmission,
+    RuntimeRestartReactionLoopState,
+    RuntimeRestartScheduledWorkContext,
+    RuntimeRestartToolApprovalWait,
+)
 from tenure_ledger.values import (
     Authority,
     ChatExecutionKey,
@@ -26,6 +32,13 @@ from tenure_ledger.values import (
 from tenure_ledger.views import ToolCall
 
 __all__ = ["RecoveryMethods"]
+
+_PAYLOADS = (
+    RuntimeRestartQueuedSubmission,
+    RuntimeRestartReactionLoopState,
+    RuntimeRestartScheduledWorkContext,
+    RuntimeRestartToolApprovalWait,
+)
 
 
 class RecoveryMethods(Methods):
@@ -48,13 +61,14 @@ class RecoveryMethods(Methods):
         ``revision`` None: one above the stored. Raises `StaleCheckpoint` for a revision
         that is not above the stored one, `NotAdmitted`, `FencedOut`.
         """
-        if not isinstance(payload, RestartPayload) or type(payload) is RestartPayload:
+        if not isinstance(payload, _PAYLOADS):
             msg = "payload must be one of the four RuntimeRestart… payloads"
             raise InvalidInput(msg)
         if revision is not None:
             check_integer("revision", revision, 0)
         stored = {
-            "payload": payload.model_dump(mode="json"),
+            # Not mode="json", which would make text of what JSON cannot give back.
+            "payload": payload.model_dump(),
             "execution_config": execution_config,
         }
         command = checkpoints.SaveCheckpoint(

@@ -20,6 +20,7 @@ from tenure_ledger.values import (
     Origin,
     OwnerRef,
     check_choice,
+    check_flag,
     check_id,
     check_integer,
     check_optional_id,
@@ -56,7 +57,7 @@ class RelayMethods(Methods):
             check_id("author", author),
             sender,
             digest,
-            bool(human),
+            check_flag("human", human),
         )
         return self._version(command, command_id)
 

@@ -31,6 +31,9 @@ def open_store(url: str | None, tables: Sequence[TableSpec] = ()) -> Store:
         url = os.environ.get("TENURE_URL")
         if not url:
             raise InvalidInput(f"No URL, and TENURE_URL is not set: give {_FORMS}.")
+    if not isinstance(url, str):
+        kind = type(url).__name__
+        raise InvalidInput(f"The URL must be text, not {kind}: give {_FORMS}.")
     scheme, separator, rest = url.partition("://")
     place, _, query = rest.partition("?")
     if not separator:

@@ -29,6 +29,11 @@ class FairLock:
         """The token that holds the lock now."""
         return self._holder
 
+    @property
+    def waiting(self) -> int:
+        """How many wait for it."""
+        return len(self._queue)
+
     def acquire(self, token: object, timeout_seconds: float) -> bool:
         """Wait for the lock; return whether ``token`` holds it now."""
         with self._mutex:
@@ -48,7 +53,7 @@ class FairLock:
             # Handed over even if that happened just after the time-out.
             if self._holder is token:
                 return True
-            self._queue.remove((token, gate))
+            self.release(token)
             return False
 
     def release(self, token: object) -> None:

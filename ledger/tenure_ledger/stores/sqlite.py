@@ -36,9 +36,6 @@ _SETUP_SECONDS = 30.0
 
 _Row = TypeVar("_Row", bound=tuple[Any, ...])
 
-_inherited: list[object] = []
-# Connections that a child process got by a fork: kept for ever, so never closed there.
-
 
 class SQLiteStore:
     """Keep a ledger in one file, for any number of threads and processes.
@@ -63,7 +60,7 @@ class SQLiteStore:
         self._file: tuple[int, int] | None = None
         self._access: Access = "read"
         self._pool = ReaderPool(self._place, self._ready)
-        self._writer = Writer(self._place, self._ready)
+        self._writer = Writer(self._place, self._ready, self._pool.close_idle)
         self.recorder = Recorder(
             Datastore(self._pool), lambda: self.write(_SETUP_SECONDS), self.setup
         )
@@ -81,7 +78,7 @@ class SQLiteStore:
 
     def body(self, stream: str, digest: str) -> bytes | None:
         """Return the stored body, None when it was erased or never stored."""
-        rows = self._read(BODY, (stream, digest))
+        rows: list[tuple[bytes]] = self._read(BODY, (stream, digest))
         return rows[0][0] if rows else None
 
     def events(self, after: int, upto: int | None = None) -> Iterator[EventRow]:
@@ -127,12 +124,14 @@ class SQLiteStore:
         A unit that is running in another thread can still commit; its connection is
         closed when it ends.
         """
+        if self._pid != os.getpid():
+            self.after_fork_in_child()
         self._closed = "The store is closed: open another."
         self._pool.close()
         self._writer.close()
 
     def close_idle(self) -> bool:
-        """Close connections that nobody uses; return whether that was all."""
+        """Close what nobody uses; return whether there is nothing to wait for."""
         readers, writer = self._pool.close_idle(), self._writer.close_idle()
         return readers and writer
 
@@ -142,7 +141,8 @@ class SQLiteStore:
         self._setup_lock = threading.Lock()
         inherited: list[object] = [*self._pool.forget(), *self._writer.forget()]
         if inherited:
-            _inherited.extend(inherited)
+            for connection in inherited:
+                sqlite_fork.keep_for_ever(connection)
             self._closed = (
                 "This process was forked while the ledger was in use, so SQLite's "
                 "locks cannot be trusted in it: fork where the ledger is idle, or "

@@ -10,12 +10,21 @@ from typing import Literal, NamedTuple
 
 from tenure_ledger.errors import StoreUnavailable
 
-__all__ = ["BUSY_SLICE_SECONDS", "Access", "Durability", "Place", "connect", "sql"]
+__all__ = [
+    "BUSY_SLICE_SECONDS",
+    "Access",
+    "Durability",
+    "Place",
+    "connect",
+    "set_up_writer",
+    "sql",
+]
 
 Durability = Literal["full", "normal"]
 """``full``: a commit is on the disk. ``normal``: a power cut may take the last ones."""
 
-Access = Literal["write", "read", "inspect", "immutable"]
+Access = Literal["write", "create", "read", "inspect", "immutable"]
+"""``create`` is ``write`` before it is known whose file it is: `set_up_writer` is due."""
 
 BUSY_SLICE_SECONDS = 0.05
 """How long SQLite waits for a lock before Python looks at signals and the deadline."""
@@ -27,6 +36,7 @@ _WAL_PAGES_BEFORE_CHECKPOINT = 10_000
 
 _MODES: dict[Access, str] = {
     "write": "mode=rwc",
+    "create": "mode=rwc",
     "read": "mode=rw",
     "inspect": "mode=ro",
     "immutable": "mode=ro&immutable=1",
@@ -47,7 +57,8 @@ def connect(place: Place, access: Access) -> sqlite3.Connection:
 
     Raises sqlite3.Error, and StoreUnavailable where no write-ahead log is possible.
     """
-    busy_seconds = BUSY_SLICE_SECONDS if access == "write" else _READ_BUSY_SECONDS
+    writes = access in ("write", "create")
+    busy_seconds = BUSY_SLICE_SECONDS if writes else _READ_BUSY_SECONDS
     db = sqlite3.connect(
         f"{Path(place.path).as_uri()}?{_MODES[access]}",
         uri=True,
@@ -59,7 +70,7 @@ def connect(place: Place, access: Access) -> sqlite3.Connection:
     )
     try:
         if access == "write":
-            _set_up_writer(db, place)
+            set_up_writer(db, place)
         elif access == "read":
             db.execute("PRAGMA query_only = ON")
         if place.on_connect is not None and access in ("write", "read"):
@@ -76,7 +87,8 @@ def sql(name: str) -> str:
     return place.read_text("utf-8").strip()
 
 
-def _set_up_writer(db: sqlite3.Connection, place: Place) -> None:
+def set_up_writer(db: sqlite3.Connection, place: Place) -> None:
+    """Make a connection one that commits durably. Raises as `connect` does."""
     (mode,) = db.execute("PRAGMA journal_mode").fetchone()
     if mode != "wal":
         (mode,) = db.execute("PRAGMA journal_mode = WAL").fetchone()

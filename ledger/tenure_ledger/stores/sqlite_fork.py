@@ -9,26 +9,27 @@ a fork everything is closed, and both sides open again on their next use.
 
 from __future__ import annotations
 
+import ctypes
 import os
 import threading
 import time
 import weakref
 from typing import Protocol
 
-__all__ = ["CONNECTING", "Forkable", "watch"]
+__all__ = ["CONNECTING", "Forkable", "keep_for_ever", "watch"]
 
 CONNECTING = threading.RLock()
 """Held while a connection is opened, and across a fork: none is open in between."""
 
 _WAIT_SECONDS = 1.0
-# Other threads' reads and commits end in this time; a unit of this thread does not.
+# Time for the reads and units of other threads to end.
 
 
 class Forkable(Protocol):
     """Something that owns connections."""
 
     def close_idle(self) -> bool:
-        """Close what nobody uses; return whether that was all."""
+        """Close what nobody uses; return whether there is nothing to wait for."""
         ...
 
     def after_fork_in_child(self) -> None:
@@ -43,6 +44,14 @@ def watch(owner: Forkable) -> None:
     """Close the owner's connections before each fork of this process."""
     with CONNECTING:
         _watched.add(owner)
+
+
+def keep_for_ever(connection: object) -> None:
+    """Never close an inherited connection, not even when the interpreter ends.
+
+    Closing would undo the parent's transaction in the memory that both share.
+    """
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
 
 
 def _before() -> None:

@@ -6,6 +6,7 @@ version of the schema. Both are set in the transaction that makes the tables.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
 from collections.abc import Sequence
@@ -19,6 +20,7 @@ from tenure_ledger.stores.sqlite_connect import (
     Access,
     Place,
     connect,
+    set_up_writer,
     sql,
 )
 from tenure_ledger.stores.sqlite_faults import contended, is_busy, is_code, translate
@@ -80,31 +82,43 @@ def _prepare(place: Place, specs: Sequence[TableSpec]) -> Access:
 
 
 def _inspect(place: Place) -> tuple[_Found | None, Access]:
-    """Return what the file is (None: there is none), and how to read it."""
+    """Return what the file is (None: it cannot be told yet), and how to read it."""
     at_rest = not any(Path(place.path + end).exists() for end in ("-wal", "-journal"))
     try:
         # A log left by a crash is not ours to merge before we know whose file it is.
         return _look(place, "read" if at_rest else "inspect"), "read"
     except sqlite3.OperationalError as error:
-        if not Path(place.path).exists():
-            return None, "read"
         if is_code(error, "SQLITE_READONLY_ROLLBACK", "SQLITE_READONLY_RECOVERY"):
             # Nothing can be read before the recovery that any opening would do.
             return _look(place, "read"), "read"
-        if at_rest and is_code(error, "SQLITE_CANTOPEN", "SQLITE_READONLY_DIRECTORY"):
+        if not is_code(error, "SQLITE_CANTOPEN", "SQLITE_READONLY_DIRECTORY"):
+            raise
+        if at_rest and Path(place.path).exists() and not _may_write_beside(place.path):
             # Nobody writes now, and we may not make the files that readers share.
             return _look(place, "immutable"), "immutable"
-        raise
+        # Not there, or not there a moment ago.
+        return None, "read"
+
+
+def _may_write_beside(path: str) -> bool:
+    effective = os.access in os.supports_effective_ids
+    return os.access(Path(path).parent, os.W_OK, effective_ids=effective)
 
 
 def _look(place: Place, access: Access) -> _Found:
     db = connect(place, access)
     try:
-        # One moment: between two answers another process could make the tables.
-        db.execute("BEGIN")
-        return _found(db)
+        return _found_at_once(db)
     finally:
         db.close()
+
+
+def _found_at_once(db: sqlite3.Connection) -> _Found:
+    """Ask in one transaction: in between another process could make the tables."""
+    db.execute("BEGIN")
+    found = _found(db)
+    db.execute("COMMIT")
+    return found
 
 
 def _found(db: sqlite3.Connection) -> _Found:
@@ -139,8 +153,10 @@ def _is_complete(found: _Found, specs: Sequence[TableSpec], path: str) -> bool:
 
 def _migrate(place: Place, specs: Sequence[TableSpec]) -> None:
     """Bring the file to this version in one transaction, whoever else tries it."""
-    db = connect(place, "write")
+    db = connect(place, "create")
     try:
+        _is_complete(_found_at_once(db), specs, place.path)
+        set_up_writer(db, place)
         db.execute("BEGIN IMMEDIATE")
         found = _found(db)
         if not _is_complete(found, specs, place.path):

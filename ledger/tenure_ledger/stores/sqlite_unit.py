@@ -79,14 +79,14 @@ class SQLiteUnit:
         try:
             return event_rows(self._open().execute(TAIL, (stream, version)))
         except sqlite3.Error as error:
-            raise self._failed(translate(error, self._path)) from error
+            raise self._broken(error) from error
 
     def command(self, stream: str, command_id: str) -> CommandRow | None:
         """Return the accepted command of that id, in this unit or before it."""
         try:
             row = self._open().execute(_COMMAND, (stream, command_id)).fetchone()
         except sqlite3.Error as error:
-            raise self._failed(translate(error, self._path)) from error
+            raise self._broken(error) from error
         return None if row is None else CommandRow._make(row)
 
     def body(self, stream: str, digest: str) -> bytes | None:
@@ -94,7 +94,7 @@ class SQLiteUnit:
         try:
             row = self._open().execute(BODY, (stream, digest)).fetchone()
         except sqlite3.Error as error:
-            raise self._failed(translate(error, self._path)) from error
+            raise self._broken(error) from error
         return None if row is None else row[0]
 
     def add(
@@ -126,7 +126,7 @@ class SQLiteUnit:
         except sqlite3.IntegrityError as error:
             raise self._failed(refused(error, self._path)) from error
         except sqlite3.Error as error:
-            raise self._failed(translate(error, self._path)) from error
+            raise self._broken(error) from error
         except BaseException as error:
             self._failed(error)
             raise
@@ -141,8 +141,7 @@ class SQLiteUnit:
         try:
             self._open().execute("COMMIT")
         except sqlite3.Error as error:
-            self._writer.discard()
-            raise self._failed(at_commit(error, self._path)) from error
+            raise self._broken(error, at_commit) from error
         self._failure = StoreUnavailable("This unit is committed: begin another.")
         if self._erased:
             self._writer.drop_log()
@@ -171,9 +170,20 @@ class SQLiteUnit:
     def _open(self) -> sqlite3.Connection:
         if self._failure is not None:
             raise self._failure
-        if self._db is None:
+        db = self._db
+        if db is None or db is not self._writer.db:
+            # Also in a process that was forked inside the unit.
             raise StoreUnavailable("This unit is over: begin another.")
-        return self._db
+        return db
+
+    def _broken(
+        self,
+        error: sqlite3.Error,
+        meaning: Callable[[sqlite3.Error, str], Exception] = translate,
+    ) -> Exception:
+        """Give up the connection too: it may be what is wrong."""
+        self._writer.give_up()
+        return self._failed(meaning(error, self._path))
 
     def _failed(self, failure: _E) -> _E:
         self._failure = failure

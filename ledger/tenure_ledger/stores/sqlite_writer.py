@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -22,11 +23,19 @@ class Writer:
     transaction or none at all, so the next `begin` works.
     """
 
-    def __init__(self, place: Place, ready: Callable[[float], object]) -> None:
+    def __init__(
+        self,
+        place: Place,
+        ready: Callable[[float], object],
+        close_readers: Callable[[], object],
+    ) -> None:
         self._place = place
         self._ready = ready
+        self._close_readers = close_readers
         self._lock = FairLock()
-        self._db: sqlite3.Connection | None = None
+        self._thread = 0
+        self.db: sqlite3.Connection | None = None
+        """The open connection; a transaction runs on it while somebody has the turn."""
         self._closed = False
 
     def begin(self, token: object, deadline_seconds: float) -> sqlite3.Connection:
@@ -38,6 +47,7 @@ class Writer:
         try:
             if not self._lock.acquire(token, deadline_seconds):
                 raise overdue(self._place.path)  # noqa: TRY301  undone just below
+            self._thread = threading.get_ident()
             self._ready(deadline - time.monotonic())
             return self._begin(deadline)
         except BaseException as error:
@@ -49,13 +59,14 @@ class Writer:
     def _begin(self, deadline: float) -> sqlite3.Connection:
         while True:
             try:
-                db = self._db
+                db = self.db
                 if db is None:
                     with CONNECTING:
-                        db = self._db = connect(self._place, "write")
+                        db = self.db = connect(self._place, "write")
                 db.execute("BEGIN IMMEDIATE")
             except sqlite3.Error as error:
                 if not is_busy(error):
+                    self.give_up()
                     raise
                 if time.monotonic() >= deadline:
                     raise contended(self._place.path) from error
@@ -65,7 +76,7 @@ class Writer:
     def end(self, token: object) -> None:
         """Undo what is not committed, and hand the turn over."""
         if self._lock.holder is token:
-            db = self._db
+            db = self.db
             if db is not None and db.in_transaction:
                 try:
                     db.execute("ROLLBACK")
@@ -77,15 +88,27 @@ class Writer:
 
     def discard(self) -> None:
         """Close the connection, which rolls back; the next `begin` opens another."""
-        db, self._db = self._db, None
+        db, self.db = self.db, None
         if db is not None:
             db.close()
 
+    def give_up(self) -> None:
+        """Close what may be broken, so that the next use opens everything again.
+
+        Readers too: SQLite shares a read-only log index among a process's connections.
+        """
+        self.discard()
+        self._close_readers()
+
     def close_idle(self) -> bool:
-        """Close the connection unless a transaction is running; return whether."""
+        """Close the connection unless a transaction is running.
+
+        Return whether there is nothing to wait for: it is closed, or this thread is
+        the one that would have to go on.
+        """
         token = object()
         if not self._lock.acquire(token, 0):
-            return False
+            return self._thread == threading.get_ident()
         try:
             self.discard()
         finally:
@@ -99,14 +122,14 @@ class Writer:
 
     def drop_log(self) -> None:
         """Empty the write-ahead log, in which erased bodies lie, if nobody reads it."""
-        if self._db is not None:
+        if self.db is not None:
             # What is committed is not undone by this failing: later commits do it.
             with suppress(sqlite3.Error):
-                self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+                self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
 
     def forget(self) -> list[sqlite3.Connection]:
         """Return the connection without closing it, and begin again without any."""
-        inherited = [] if self._db is None else [self._db]
-        self._db = None
+        inherited = [] if self.db is None else [self.db]
+        self.db = None
         self._lock = FairLock()
         return inherited

@@ -1,0 +1,271 @@
+"""Drives a ledger step by step beside the reference, and holds the two together.
+
+After every step: the outcome or the refusal is one that the reference allows, what was
+appended is what it says, the log keeps the invariants, and all that is cached, folded
+and shown agrees.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+from log_invariants import LogChecker
+from reference import Owner, Plan, Reference
+from worlds import World
+
+from tenure import (
+    Authority,
+    ChatExecutionKey,
+    Event,
+    Execution,
+    Ledger,
+    OwnerRef,
+    Recorded,
+    Refused,
+)
+from tenure_ledger import events as e
+from tenure_ledger.folds.stream import State, evolve, fold
+
+__all__ = ["COMMAND_IDS", "Chooser", "Drive", "Said"]
+
+T = TypeVar("T")
+
+PROCESSES = ("p1", "p2")
+COMMAND_IDS = ("k1", "k2", "k3")
+
+
+class Chooser(Protocol):
+    """Where choices come from: Hypothesis, or a seeded generator."""
+
+    def __call__(self, options: Sequence[T], /) -> T:
+        """Choose one."""
+        ...
+
+
+class Said(NamedTuple):
+    """One call, as a command id remembers it."""
+
+    method: str
+    arguments: tuple[object, ...]
+    options: dict[str, object]
+
+    def digest(self) -> tuple[object, ...]:
+        """Return what makes it the same command: a renewed authority is the same."""
+        found = [
+            (a.owner, a.incarnation) if isinstance(a, Authority) else a
+            for a in self.arguments
+        ]
+        return self.method, *found, *sorted(self.options.items())
+
+
+class Kept(NamedTuple):
+    """What a command id answered first."""
+
+    said: Said
+    outcome: object
+    process: str
+
+
+class Drive:
+    """One store, two processes on it, the reference, and what was seen on the way."""
+
+    def __init__(self, world: World, seen: Counter[str] | None = None) -> None:
+        self.world = world
+        self.ledgers = [world.ledger, world.open(PROCESSES[1])]
+        self.reference = Reference()
+        self.log = LogChecker()
+        self.folded: dict[str, State] = {}
+        self.recorded: dict[str, list[Recorded]] = {}
+        self.authorities: list[Authority] = []
+        self.last: tuple[Said, Plan] | None = None
+        self.kept: dict[tuple[str, str], Kept] = {}
+        self.seen: Counter[str] = Counter() if seen is None else seen
+        self.script: list[str] = []
+        self._latest = datetime.min.replace(tzinfo=world.now.tzinfo)
+
+    def reopen(self) -> None:
+        """Close both processes and start them again with nothing in memory."""
+        for ledger in self.ledgers:
+            ledger.close()
+        self.ledgers = [self.world.open(process) for process in PROCESSES]
+
+    def ask(self, choose: Chooser, plan: Plan, said: Said) -> object:
+        """Call the ledger, hold the answer against the plan, check everything."""
+        at = choose((0, 0, 0, 1))
+        command_id = choose((None, None, None, *COMMAND_IDS))
+        first = said.arguments[0]
+        owner = first.owner if isinstance(first, Authority) else first
+        assert isinstance(owner, OwnerRef)
+        kept = self.kept.get((owner.stream, command_id or ""))
+        plan = self._remembered(plan, said, kept, PROCESSES[at])
+        self.last = (said, plan)
+        self.script.append(f"{PROCESSES[at]} {command_id} {said}")
+        outcome, new = self._call(self.ledgers[at], said, command_id)
+        if isinstance(outcome, Refused):
+            assert outcome.code in plan.refused, (outcome, plan.refused)
+            self.seen[f"{said.method}: {outcome.code}"] += 1
+            assert bool(new) == bool(plan.writes), new
+            if new:
+                assert [type(one.event) for one in new] == [e.LateResult]
+                assert outcome.evidence["late"] == new[0].version
+                self.seen[f"late: {said.method}: {outcome.code}"] += 1
+        else:
+            assert not plan.refused, (outcome, plan.refused)
+            assert plan.writes is None or bool(new) == plan.writes, new
+            assert plan.same in {0, outcome}, (plan.same, outcome)
+            self.seen[f"{said.method}: {'wrote' if new else 'nothing new'}"] += 1
+            if isinstance(outcome, Authority) and new:
+                self.authorities.append(outcome)
+            if command_id is not None and kept is None:
+                key = (owner.stream, command_id)
+                self.kept[key] = Kept(said, outcome, PROCESSES[at])
+        if not isinstance(outcome, Refused) or new:
+            plan.then(outcome)
+        self.check(new, owner)
+        return outcome
+
+    def _remembered(
+        self, plan: Plan, said: Said, kept: Kept | None, process: str
+    ) -> Plan:
+        """Return the plan of a call whose command id may be known."""
+        if kept is None:
+            return plan
+        if kept.said.digest() != said.digest():
+            self.seen["command id of another command"] += 1
+            return Plan(frozenset({"command_id_reused"}), writes=False)
+        if isinstance(kept.outcome, Authority) and kept.process != process:
+            self.seen["authority not given to another process"] += 1
+            return Plan(plan.refused or frozenset({"command_id_reused"}), writes=False)
+        self.seen["first outcome again"] += 1
+
+        def same(outcome: object) -> None:
+            if isinstance(outcome, Authority | int):
+                assert outcome == kept.outcome
+
+        return Plan(then=same, writes=False)
+
+    def _call(
+        self, ledger: Ledger, said: Said, command_id: str | None
+    ) -> tuple[object, list[Recorded]]:
+        method: Any = getattr(ledger, said.method)
+        outcome: object
+        try:
+            outcome = method(*said.arguments, **said.options, command_id=command_id)
+        except Refused as refused:
+            outcome = refused
+        return outcome, self.news()
+
+    def news(self) -> list[Recorded]:
+        """Return what was appended since it was asked last."""
+        return list(self.ledgers[0].events(after=self.log.position))
+
+    def check(self, new: Sequence[Recorded], *owners: OwnerRef) -> None:
+        """Check the log and everything that was touched."""
+        for one in new:
+            self.log.feed(one)
+            self._note(one)
+            self.recorded.setdefault(one.stream, []).append(one)
+            state = self.folded.get(one.stream, State(one.stream))
+            self.folded[one.stream] = evolve(state, one)
+        streams = dict.fromkeys([*(one.stream for one in new)])
+        for stream in streams:
+            for ledger in self.ledgers:
+                state = ledger._shell.state(stream)  # pyright: ignore[reportPrivateUsage]
+                assert state == self.folded[stream], stream
+                assert state.quarantine is None, stream
+        refs = [ref for one in streams if (ref := OwnerRef.of_stream(one))]
+        for ref in dict.fromkeys([*owners, *refs]):
+            self._same(self.reference.at(ref), self.ledgers[0])
+
+    def _note(self, one: Recorded) -> None:
+        """Note what the event says, for the reference and for the cases reached."""
+        event = one.event
+        assert isinstance(event, Event)
+        ref = OwnerRef.of_stream(one.stream)
+        grant = isinstance(event, e.OwnershipClaimed | e.GenerationAdvanced)
+        if ref is not None:
+            own = self.reference.at(ref)
+            own.written = True
+            own.proof = one.version if event.fenced or grant else own.proof
+        if event.recorded_at < self._latest:
+            self.seen["clock went back"] += 1
+        self._latest = max(self._latest, event.recorded_at)
+        self.seen[event.topic.removesuffix(".v1")] += 1
+        match event:
+            case e.GenerationAdvanced():
+                self.seen[event.reason] += 1
+            case e.RetirementCut() | e.ExecutionSettled() | e.ToolCallClosed():
+                self.seen[event.outcome] += 1
+            case e.ApprovalClosed():
+                self.seen[f"approval {event.reason}"] += 1
+            case e.ExecutionAdmitted(carried_from=int()):
+                self.seen["carried queue" if event.absorbed else "carried"] += 1
+            case e.ReplayBarred(above=OwnerRef()):
+                self.seen["bar on a descendant"] += 1
+            case e.AuthorityRevoked(ends_holding=True):
+                self.seen["thing revoked"] += 1
+            case e.NoticeIssued(event_type="instance_restart"):
+                self.seen["restart notice"] += 1
+            case e.NoticeIssued():
+                said = {fact.key for fact in event.facts if fact.kind == "unfinished"}
+                assert said <= self.reference_unfinished(event), event
+            case _:
+                pass
+
+    def reference_unfinished(self, notice: e.NoticeIssued) -> set[str]:
+        """Return what a notice may list: the reference is asked after the step."""
+        own = self.reference.at(notice.about)
+        retired = [m for m in own.messages.values() if m.outcome == "retired"]
+        return {m.key for m in retired if m.human}
+
+    def _same(self, own: Owner, ledger: Ledger) -> None:
+        """Hold what the ledger shows of an owner against the reference."""
+        view = ledger.owner(own.ref)
+        assert view.status == own.status, (view, own)
+        assert view.generation == own.generation, (view, own)
+        live = own.status == "live"
+        assert view.incarnation == (own.incarnation if live else None)
+        assert view.agent_id == (own.agent if live else None)
+        assert self.log.bound(own.ref) == ([f"agent:{own.agent}"] if view.agent_id else [])
+        assert view.waiting == tuple(m.key for m in own.waiting()), own
+        assert view.parent == own.parent
+        assert set(view.children) == set(own.children)
+        assert dict(view.grants) == own.grants
+        for key in own.messages:
+            self._same_message(own, key, ledger)
+
+    def _same_message(self, own: Owner, key: str, ledger: Ledger) -> None:
+        known = own.messages[key]
+        at = ChatExecutionKey(own.ref.owner_id, key)
+        seen = ledger.execution(at, own.ref.recovery_class)
+        assert isinstance(seen, Execution)
+        state = self.folded[own.ref.stream]
+        running = seen.term == state.ownership.term and bool(seen.admitted)
+        assert (seen.outcome, bool(seen.started), bool(seen.accepted)) == (
+            known.outcome,
+            bool(known.started),
+            bool(known.accepted),
+        ), (seen, known)
+        assert (bool(seen.stripped), bool(seen.late), seen.human) == (
+            known.stripped,
+            known.late,
+            known.human,
+        ), (seen, known)
+        assert (view_live(own) and running) == own.running(key) or known.stripped
+
+    def finish(self) -> None:
+        """Check the whole ledger: from zero, on every handle, chain by chain."""
+        for stream, history in self.recorded.items():
+            assert fold(stream, history) == self.folded[stream]
+        for ledger in self.ledgers:
+            found = ledger.verify()
+            assert found.ok, found
+            assert found.head.position == self.log.position
+
+
+def view_live(own: Owner) -> bool:
+    """Say whether anybody holds it."""
+    return own.status == "live"

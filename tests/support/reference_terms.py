@@ -1,0 +1,200 @@
+"""The reference, second part: how terms begin and end (design sections 5, 6 and 7.3)."""
+
+from __future__ import annotations
+
+from reference import Holder, Message, Owner, Reference
+
+__all__ = [
+    "CANCELLING",
+    "accept",
+    "admit",
+    "begin_term",
+    "cover",
+    "end_holding",
+    "end_term",
+    "restart",
+    "settle",
+]
+
+HUMAN = ("human", "human_successor_root")
+CANCELLING = frozenset(
+    {"user_cancelled", "user_cancelled_whole_stream", "context_reset", "agent_closed"}
+)
+
+
+def accept(own: Owner, key: str, digest: str | None, *, human: bool) -> Message:
+    """Take a message in."""
+    known = own.messages.setdefault(key, Message(key))
+    if not known.accepted:
+        own.taken_in += 1
+        known.accepted = own.taken_in
+        known.human = known.human or human
+    known.digest = known.digest or digest
+    return known
+
+
+def admit(
+    own: Owner,
+    key: str,
+    origin: str | None,
+    digest: str | None,
+    absorbed: tuple[str, ...] = (),
+) -> None:
+    """Make it an execution of the live term with all that it absorbs."""
+    if origin in HUMAN:
+        accept(own, key, digest, human=True)
+    known = own.messages.setdefault(key, Message(key))
+    if own.running(key):
+        return
+    known.human = known.human or origin in HUMAN
+    known.digest = known.digest or digest
+    known.absorbed = absorbed
+    for each in (key, *absorbed):
+        one = own.messages.setdefault(each, Message(each))
+        one.term = own.term
+        one.lead = None if each == key else key
+        one.bars.clear()
+
+
+def settle(own: Owner, key: str, outcome: str, version: int = 0) -> None:
+    """Give an execution and all that it absorbed their first outcome."""
+    for one in own.group(own.messages[key]):
+        one.outcome, one.settled = outcome, version
+
+
+def cover(own: Owner, key: str) -> set[str]:
+    """Return every marker and bar that covers the message."""
+    known, lead = own.messages[key], own.lead(key)
+    if not known.open:
+        return set()
+    return known.bars | lead.bars | ({"visible_output_started"} if lead.output else set())
+
+
+def executions(own: Owner) -> list[Message]:
+    """Return the open executions of the latest term, without what they absorbed."""
+    here = [m for m in own.messages.values() if m.term == own.term and m.term]
+    return [m for m in here if m.open and m.lead is None]
+
+
+def root(own: Owner, known: Message) -> Message:
+    """Return the running execution that took this one in, or the one itself."""
+    while known.into is not None:
+        known = own.lead(known.into)
+    return known
+
+
+def end_term(world: Reference, own: Owner, finishes: tuple[str, ...] = ()) -> None:
+    """Settle what was started, close what is open, clear the checkpoint."""
+    done = {own.lead(key).key for key in finishes}
+    for one in executions(own):
+        if one.key in done or (one.started and root(own, one).key in done):
+            settle(own, one.key, "completed")
+        elif one.started:
+            wanted = not one.bars & CANCELLING
+            if wanted:
+                world.unfinished |= {
+                    m.key
+                    for m in own.group(one)
+                    if m.human and not m.bars & CANCELLING
+                }
+            settle(own, one.key, "retired" if wanted else "cancelled")
+        elif not one.accepted:
+            for inner in own.group(one)[1:]:
+                inner.lead = None
+    for call in own.calls.values():
+        if not call.done and not call.closed:
+            call.closed = "outcome_unknown" if call.dispatched else "never_started"
+    for request in own.requests.values():
+        if not (request.consumed or request.closed or request.decision == "denied"):
+            request.closed = "void" if request.decision else "cut"
+    own.checkpoint = None
+
+
+def end_holding(world: Reference, own: Owner) -> None:
+    """End the holdings of the things that this owner's holder uses."""
+    for ref, used in own.children.items():
+        thing = world.at(ref)
+        if used and thing.status == "live" and thing.agent is None:
+            end_term(world, thing)
+            thing.status = "revoked"
+            end_holding(world, thing)
+
+
+def cut(world: Reference, own: Owner, finishes: tuple[str, ...] = ()) -> None:
+    """End the term by a retirement cut."""
+    world.unfinished.clear()
+    end_term(world, own, finishes)
+    unfinished = set(world.unfinished)
+    end_holding(world, own)
+    world.unfinished = unfinished
+    if own.incarnation:
+        own.cut.add(own.incarnation)
+    own.status = "cut"
+
+
+def begin_term(world: Reference, own: Owner, incarnation: str, holder: Holder) -> None:
+    """Give the owner to a new holder; what waits is carried over, then ``first``."""
+    if own.status in {"live", "terminal"} or (
+        own.status == "imported" and executions(own)
+    ):
+        cut(world, own)
+    waiting = own.waiting()
+    leads = {m.key for m in waiting if m.lead is None or own.lead(m.key) not in waiting}
+    own.status, own.incarnation, own.agent = "live", incarnation, holder.agent
+    own.generation += 1
+    own.term += 1
+    own.checkpoint, own.revision, own.terminal = None, -1, None
+    own.stream_bars.clear()
+    for known in own.messages.values():
+        known.named.clear()
+    for one in waiting:
+        if one.key in leads:
+            admit(own, one.key, None, None, tuple(m.key for m in own.group(one)[1:]))
+    if holder.first is not None:
+        key, origin, digest = holder.first
+        carried = own.running(key) and key in leads
+        admit(own, key, origin, digest)
+        if carried and origin in HUMAN:
+            own.messages[key].human = True
+
+
+def restart(world: Reference, own: Owner, incarnation: str, holder: Holder) -> None:
+    """Go on with the same term in a new run of the same agent (section 7.3)."""
+    snapshot = own.checkpoint
+    reasons = forbidden(own)
+    named = {own.lead(key).key for key in snapshot.keys} if snapshot else set[str]()
+    for one in executions(own):
+        if not one.started:
+            continue
+        covered = cover(own, one.key)
+        if covered & CANCELLING:
+            settle(own, one.key, "cancelled")
+        elif covered or (reasons and one.key in named):
+            settle(own, one.key, "closed_in_recovery")
+        elif named and not reasons and one.key not in named:
+            settle(own, one.key, "outcome_unknown")
+    if reasons:
+        own.checkpoint = None
+    end_holding(world, own)
+    own.incarnation = incarnation
+    own.generation += 1
+    own.revision = own.checkpoint.revision if own.checkpoint else -1
+    if holder.first is not None:
+        key, origin, digest = holder.first
+        admit(own, key, origin, digest)
+
+
+def forbidden(own: Owner) -> set[str]:
+    """Return why the live checkpoint must not be resumed (section 7.2)."""
+    if own.checkpoint is None:
+        return set()
+    if own.checkpoint.keys:
+        return {r for key in own.checkpoint.keys for r in cover(own, key)}
+    found = set(own.stream_bars)
+    for one in own.messages.values():
+        listed = one.open and (one.accepted or own.running(one.key))
+        if listed:
+            found |= one.named
+            if own.lead(one.key).output and own.running(one.key):
+                found.add("visible_output_started")
+    return found
