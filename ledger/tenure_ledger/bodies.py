@@ -56,7 +56,7 @@ def _check(what: str, value: object) -> None:
     while waiting:
         item, where, depth = waiting.pop()
         # At the least, and before any JSON is made: what is shared counts each time.
-        size += len(item) if isinstance(item, str) else 1
+        size += 2 + len(item) if isinstance(item, str) else 2
         if size > BODY_BYTES_MAX:
             msg = f"{what} is longer than {BODY_BYTES_MAX} bytes, which is all we keep"
             raise InvalidInput(msg)

@@ -5,10 +5,11 @@ Unknown fields are kept: a newer host's snapshot survives an older library.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
+from tenure_ledger.errors import InvalidInput
 from tenure_ledger.events import CheckpointMode
 
 __all__ = [
@@ -26,6 +27,17 @@ class RestartPayload(BaseModel, frozen=True):
     model_config = ConfigDict(extra="allow")
 
     MODE: ClassVar[CheckpointMode]
+
+    def __init__(self, **fields: Any) -> None:  # noqa: ANN401  what hosts pass
+        try:
+            super().__init__(**fields)
+        except ValidationError as error:
+            wrong = "; ".join(
+                f"{'.'.join(map(str, one['loc']))}: {one['msg']}"
+                for one in error.errors(include_url=False, include_input=False)
+            )
+            msg = f"this is no {type(self).__name__}: {wrong}"
+            raise InvalidInput(msg) from None
 
 
 class RuntimeRestartToolApprovalWait(RestartPayload, frozen=True):

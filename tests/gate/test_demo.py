@@ -22,7 +22,7 @@ KEY_LINES = [
     r"ok +succeed +generation 2 admits msg_3, msg_4, relay_1",
     r"ok +manager/1 admits +refused: TermRetired",
     r"ok +manager/1 reports +refused: TermRetired, kept at version \d+",
-    r"ok +SIGKILL +process \d+, after [2-9]\d+ acknowledged messages",
+    r"ok +SIGKILL +process \d+, after \d{2,} acknowledged messages",
     r"ok +read +\d+ acknowledged, \d+ on record, in order",
     r"ok +accept them again +0 new events",
     r"ok +take_over +without evidence: OwnerIsLive; with it: generation 4",

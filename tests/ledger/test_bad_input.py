@@ -11,6 +11,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from decimal import Decimal
+from itertools import count
 from typing import Any
 
 import pytest
@@ -39,14 +40,17 @@ class Nowhere(tzinfo):
     def utcoffset(self, dt: datetime | None) -> timedelta | None:
         """Return nothing."""
         del dt
+        return None
 
     def dst(self, dt: datetime | None) -> timedelta | None:
         """Return nothing."""
         del dt
+        return None
 
     def tzname(self, dt: datetime | None) -> str | None:
         """Return nothing."""
         del dt
+        return None
 
 
 def nested(depth: int) -> list[Any]:
@@ -60,14 +64,6 @@ def cyclic() -> list[Any]:
     loop: list[Any] = []
     loop.append(loop)
     return loop
-
-
-def laughing() -> list[Any]:
-    """A hundred lists that hold 2**100 items when they are written out."""
-    inner: list[Any] = []
-    for _ in range(100):
-        inner = [inner, inner]
-    return inner
 
 
 # What no parameter takes but those of any JSON (``json``), or a flag, or a number.
@@ -90,7 +86,7 @@ SEVERAL: list[Any] = [
     True,
     [None],
     ["m1", ["m1"]],
-    (str(number) for number in range(10_001)),
+    map(str, count()),
 ]
 JSON: list[Any] = [
     object(),

@@ -25,6 +25,7 @@ from tenure import (
     OwnerRef,
     Recorded,
     Refused,
+    ToolCall,
 )
 from tenure_ledger import events as e
 from tenure_ledger.folds.stream import State, evolve, fold
@@ -61,6 +62,15 @@ class Said(NamedTuple):
         return self.method, *found, *sorted(self.options.items())
 
 
+class Asked(NamedTuple):
+    """The call before, and what came of it."""
+
+    said: Said
+    process: int
+    command_id: str | None
+    outcome: object
+
+
 class Kept(NamedTuple):
     """What a command id answered first."""
 
@@ -80,11 +90,11 @@ class Drive:
         self.folded: dict[str, State] = {}
         self.recorded: dict[str, list[Recorded]] = {}
         self.authorities: list[Authority] = []
-        self.last: tuple[Said, Plan] | None = None
+        self.last: Asked | None = None
         self.kept: dict[tuple[str, str], Kept] = {}
         self.seen: Counter[str] = Counter() if seen is None else seen
         self.script: list[str] = []
-        self._latest = datetime.min.replace(tzinfo=world.now.tzinfo)
+        self.reference.now = self._latest = world.now
 
     def reopen(self) -> None:
         """Close both processes and start them again with nothing in memory."""
@@ -95,13 +105,13 @@ class Drive:
     def ask(self, choose: Chooser, plan: Plan, said: Said) -> object:
         """Call the ledger, hold the answer against the plan, check everything."""
         at = choose((0, 0, 0, 1))
-        command_id = choose((None, None, None, *COMMAND_IDS))
+        new_id = f"command {len(self.script)}"
+        command_id = choose((None,) * 9 + (new_id, new_id, *COMMAND_IDS))
         first = said.arguments[0]
         owner = first.owner if isinstance(first, Authority) else first
         assert isinstance(owner, OwnerRef)
         kept = self.kept.get((owner.stream, command_id or ""))
         plan = self._remembered(plan, said, kept, PROCESSES[at])
-        self.last = (said, plan)
         self.script.append(f"{PROCESSES[at]} {command_id} {said}")
         outcome, new = self._call(self.ledgers[at], said, command_id)
         if isinstance(outcome, Refused):
@@ -117,15 +127,46 @@ class Drive:
             assert plan.writes is None or bool(new) == plan.writes, new
             assert plan.same in {0, outcome}, (plan.same, outcome)
             self.seen[f"{said.method}: {'wrote' if new else 'nothing new'}"] += 1
+            if isinstance(outcome, ToolCall):
+                fresh = said.method == "begin_tool_call" and bool(new)
+                assert (outcome.state == "fresh") == fresh, outcome
+                self.seen[f"call {outcome.state}"] += 1
             if isinstance(outcome, Authority) and new:
                 self.authorities.append(outcome)
             if command_id is not None and kept is None:
                 key = (owner.stream, command_id)
                 self.kept[key] = Kept(said, outcome, PROCESSES[at])
+        self.reference.unfinished.clear()
         if not isinstance(outcome, Refused) or new:
             plan.then(outcome)
         self.check(new, owner)
+        self._unfinished(new)
+        self.last = Asked(said, at, command_id, outcome)
         return outcome
+
+    def again(self) -> None:
+        """Say the last thing again: it adds nothing, and no refusal turns into a yes.
+
+        Only a renewal, a migration and a snapshot without revision ask for one more.
+        """
+        if self.last is None:
+            return
+        said, at, command_id, before = self.last
+        more = said.method == "advance" or (
+            said.method == "save_checkpoint" and said.options["revision"] is None
+        )
+        if more and command_id is None and not isinstance(before, Refused):
+            return
+        self.script.append(f"again {said}")
+        outcome, new = self._call(self.ledgers[at], said, command_id)
+        assert not new, (said, new)
+        if isinstance(before, Refused):
+            assert isinstance(outcome, Refused), outcome
+            assert outcome.code == before.code, (outcome, before)
+        elif isinstance(outcome, Authority | int):
+            assert outcome == before, (outcome, before)
+        name = outcome.code if isinstance(outcome, Refused) else "same"
+        self.seen[f"again: {said.method}: {name}"] += 1
 
     def _remembered(
         self, plan: Plan, said: Said, kept: Kept | None, process: str
@@ -209,17 +250,16 @@ class Drive:
                 self.seen["thing revoked"] += 1
             case e.NoticeIssued(event_type="instance_restart"):
                 self.seen["restart notice"] += 1
-            case e.NoticeIssued():
-                said = {fact.key for fact in event.facts if fact.kind == "unfinished"}
-                assert said <= self.reference_unfinished(event), event
             case _:
                 pass
 
-    def reference_unfinished(self, notice: e.NoticeIssued) -> set[str]:
-        """Return what a notice may list: the reference is asked after the step."""
-        own = self.reference.at(notice.about)
-        retired = [m for m in own.messages.values() if m.outcome == "retired"]
-        return {m.key for m in retired if m.human}
+    def _unfinished(self, new: Sequence[Recorded]) -> None:
+        """Hold the notice of an end against what it left unfinished."""
+        told = [one.event for one in new if isinstance(one.event, e.NoticeIssued)]
+        ends = [one for one in told if one.event_type != "instance_restart"]
+        facts = [fact for one in ends for fact in one.facts]
+        listed = [fact.key for fact in facts if fact.kind == "unfinished"]
+        assert sorted(map(str, listed)) == sorted(self.reference.unfinished), ends
 
     def _same(self, own: Owner, ledger: Ledger) -> None:
         """Hold what the ledger shows of an owner against the reference."""
@@ -242,19 +282,23 @@ class Drive:
         at = ChatExecutionKey(own.ref.owner_id, key)
         seen = ledger.execution(at, own.ref.recovery_class)
         assert isinstance(seen, Execution)
-        state = self.folded[own.ref.stream]
-        running = seen.term == state.ownership.term and bool(seen.admitted)
-        assert (seen.outcome, bool(seen.started), bool(seen.accepted)) == (
-            known.outcome,
-            bool(known.started),
+        assert (
+            bool(seen.accepted),
+            seen.term,
+            bool(seen.started),
+            seen.outcome,
+            bool(seen.stripped),
+            bool(seen.late),
+            seen.human,
+        ) == (
             bool(known.accepted),
-        ), (seen, known)
-        assert (bool(seen.stripped), bool(seen.late), seen.human) == (
+            known.term,
+            bool(known.started),
+            known.outcome,
             known.stripped,
             known.late,
             known.human,
         ), (seen, known)
-        assert (view_live(own) and running) == own.running(key) or known.stripped
 
     def finish(self) -> None:
         """Check the whole ledger: from zero, on every handle, chain by chain."""
@@ -265,7 +309,3 @@ class Drive:
             assert found.ok, found
             assert found.head.position == self.log.position
 
-
-def view_live(own: Owner) -> bool:
-    """Say whether anybody holds it."""
-    return own.status == "live"

@@ -52,15 +52,24 @@ class Other:
 
     def end(self) -> list[str]:
         """Let it run to its end and return what else it said."""
-        said, _ = self.process.communicate()
+        said = self._rest()
         assert self.process.returncode == 0, said
-        return said.splitlines()
+        return said
 
     def kill(self) -> list[str]:
         """Kill it as `kill -9` does and return what else it had said."""
         self.process.kill()
-        said, _ = self.process.communicate()
-        return said.splitlines()
+        return self._rest()
+
+    def _rest(self) -> list[str]:
+        # Not `communicate`, which misses what `readline` has read ahead.
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.close()
+        said = self.process.stdout.read().splitlines()
+        self.process.stdout.close()
+        self.process.wait()
+        return said
 
 
 @contextmanager

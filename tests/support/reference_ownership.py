@@ -34,7 +34,7 @@ def _first(own: Owner, first: First | None) -> str | None:
         return "already_stripped"
     if first.digest and known.digest and first.digest != known.digest:
         return "key_reused"
-    return "already_decided" if known.started or known.settled else None
+    return "already_decided" if known.started or known.outcome else None
 
 
 def _to(agent: str | None, first: First | None) -> Holder:
@@ -58,7 +58,8 @@ def _give(
             begin_term(world, own, outcome.incarnation, _to(agent, first))
 
     bound = world.bound_elsewhere(agent, own.ref)
-    return Plan(codes(*also, bound, _first(own, first)), then)
+    refused = codes(*also, bound, _first(own, first))
+    return no(*refused) if refused else Plan(then=then)
 
 
 def claim(world: Reference, ref: OwnerRef, agent: str, first: First | None) -> Plan:
@@ -198,7 +199,7 @@ def spawn(
         begin_term(world, new, outcome.incarnation, Holder(agent))
         new.grants = dict.fromkeys(grants, until)
 
-    return Plan(found, then)
+    return no(*found) if found else Plan(then=then)
 
 
 def _child(world: Reference, authority: Authority, child: OwnerRef) -> str | None:
@@ -272,12 +273,9 @@ def terminate(
         return no(refused)
 
     def then(_: object) -> None:
-        world.unfinished.clear()
         end_term(world, own)
-        unfinished = set(world.unfinished)
         own.status, own.terminal = "terminal", (event_type, status)
         end_holding(world, own)
-        world.unfinished = unfinished
 
     return Plan(then=then)
 
@@ -298,5 +296,6 @@ def delete_conversation(world: Reference, ref: OwnerRef) -> Plan:
             if one.status == "live":
                 end_term(world, one)
             one.status = "deleted"
+        world.unfinished.clear()
 
     return Plan(then=then)

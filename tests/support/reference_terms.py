@@ -112,21 +112,20 @@ def end_term(world: Reference, own: Owner, finishes: tuple[str, ...] = ()) -> No
 
 def end_holding(world: Reference, own: Owner) -> None:
     """End the holdings of the things that this owner's holder uses."""
+    unfinished = set(world.unfinished)
     for ref, used in own.children.items():
         thing = world.at(ref)
         if used and thing.status == "live" and thing.agent is None:
             end_term(world, thing)
             thing.status = "revoked"
             end_holding(world, thing)
+    world.unfinished = unfinished
 
 
 def cut(world: Reference, own: Owner, finishes: tuple[str, ...] = ()) -> None:
     """End the term by a retirement cut."""
-    world.unfinished.clear()
     end_term(world, own, finishes)
-    unfinished = set(world.unfinished)
     end_holding(world, own)
-    world.unfinished = unfinished
     if own.incarnation:
         own.cut.add(own.incarnation)
     own.status = "cut"

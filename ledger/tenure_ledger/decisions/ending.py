@@ -173,7 +173,8 @@ def end_things(work: Work, owner: OwnerRef, author: str, before: Ownership) -> N
         state = work.state(thing)
         own = state.ownership
         frozen = state.too_new or state.quarantine is not None
-        if frozen or not own.live or own.parent != owner:
+        gone = own.parent != owner or own.agent_id is not None
+        if frozen or gone or not own.live:
             continue
         envelope = work.by(author, own.generation)
         close_term(work, thing, envelope)

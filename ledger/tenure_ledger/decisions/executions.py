@@ -316,14 +316,17 @@ def carry_over(work: Work, owner: OwnerRef, first: First | None) -> None:
             if (inner := executions.by_key[key]).absorbed_by == one.key and inner.open
         )
         origin = one.origin or ("human" if one.human else "continue_relay")
+        sender, digest = one.sender, one.digest
         if first is not None and first.message_id == one.key:
             origin, placed = first.origin, True
+            sender = first.sender if sender is None else sender
+            digest = first.digest if digest is None else digest
         carried = e.ExecutionAdmitted(
             **envelope,
             key=one.key,
             origin=origin,
-            sender=one.sender,
-            content_digest=one.digest,
+            sender=sender,
+            content_digest=digest,
             absorbed=absorbed,
             carried_from=one.accepted,
         )

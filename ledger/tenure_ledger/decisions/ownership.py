@@ -214,6 +214,9 @@ def _take_live(work: Work, command: TakeOver) -> Decided | Rejection:
     refusal = judge_evidence(
         state, command.owner, command.evidence, override=command.override
     )
+    if refusal is None and own.agent_id is None:
+        refusal = _why_not_thing(work, command)
+        command = command._replace(agent_id=None)
     if refusal is not None:
         return refusal
     if command.agent_id != own.agent_id:
@@ -268,6 +271,14 @@ def judge_evidence(
 
 def _take_thing(work: Work, command: TakeOver) -> Decided | Rejection:
     """Give a used thing to the next holder of its parent; no evidence needed."""
+    refusal = _why_not_thing(work, command)
+    if refusal is not None:
+        return refusal
+    return _give(work, _grant(command, None, "takeover"))
+
+
+def _why_not_thing(work: Work, command: TakeOver) -> Rejection | None:
+    """Return why this agent cannot take a thing that its parent's holder uses."""
     own = work.state(command.owner).ownership
     parent = own.parent
     above = work.states[parent.stream].ownership if parent is not None else None
@@ -285,7 +296,7 @@ def _take_thing(work: Work, command: TakeOver) -> Decided | Rejection:
             holder=above.agent_id,
             generation=own.generation,
         )
-    return _give(work, _grant(command, None, "takeover"))
+    return None
 
 
 def decide_advance(

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from immutables import Map
 
 from tenure_ledger.events import (
+    AuthorityRevoked,
     Event,
     ExecutionAdmitted,
     ExecutionSettled,
@@ -193,7 +194,9 @@ def apply(own: Ownership, state: Executions, version: int, event: Event) -> Exec
             return _update(state, known)._replace(open=without(state.open, event.key))
         case LateResult(call_id=None):
             return _update(state, _known(state, event.key)._replace(late=version))
-        case RetirementCut() | OwnerTerminated():
+        case (
+            RetirementCut() | OwnerTerminated() | AuthorityRevoked(ends_holding=True)
+        ):
             return _end_term(state)
         case _:
             return state
@@ -280,9 +283,16 @@ def _settle(state: Executions, version: int, event: ExecutionSettled) -> Executi
 
 
 def _end_term(state: Executions) -> Executions:
-    """Forget what was only admitted: it ends with its term."""
-    opened = state.open
+    """Forget what was only admitted: it ends with its term, and so does what it took.
+
+    What it had absorbed and a person sent is carried over by itself.
+    """
+    by_key, opened = state.by_key, state.open
     for key in state.open:
-        if not state.by_key[key].accepted:
-            opened = opened.delete(key)
-    return state._replace(open=opened)
+        ended = by_key[key]
+        if ended.accepted:
+            continue
+        opened = opened.delete(key)
+        for one in _sharing(state, ended)[1:]:
+            by_key = by_key.set(one.key, one._replace(absorbed_by=None))
+    return Executions(by_key, opened, state.last_started)

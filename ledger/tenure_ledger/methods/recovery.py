@@ -67,8 +67,8 @@ class RecoveryMethods(Methods):
         if revision is not None:
             check_integer("revision", revision, 0)
         stored = {
-            # Not mode="json", which would make text of what JSON cannot give back.
-            "payload": payload.model_dump(),
+            # The fields as they are: a dump would change what JSON cannot give back.
+            "payload": dict(payload),
             "execution_config": execution_config,
         }
         command = checkpoints.SaveCheckpoint(

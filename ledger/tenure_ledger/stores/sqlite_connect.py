@@ -24,7 +24,7 @@ Durability = Literal["full", "normal"]
 """``full``: a commit is on the disk. ``normal``: a power cut may take the last ones."""
 
 Access = Literal["write", "create", "read", "inspect", "immutable"]
-"""``create`` is ``write`` before it is known whose file it is: `set_up_writer` is due."""
+"""``create`` is ``write`` before one knows whose file it is: `set_up_writer` is due."""
 
 BUSY_SLICE_SECONDS = 0.05
 """How long SQLite waits for a lock before Python looks at signals and the deadline."""

@@ -1,0 +1,99 @@
+"""Several processes race on the same owners of one file; the log is the witness."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from processes import other
+from tenure import Event, open_ledger
+from tenure_ledger import events as e
+from witness import Acknowledged, violations
+
+RACER = """
+    from racer import race
+    store.setup()
+    say("ready")
+    hear()
+    race(sys.argv[1], {name!r}, {steps})
+"""
+
+
+def run_race(path: Path, racers: int, steps: int) -> list[str]:
+    """Start all, let them go at the same moment, and return all that they said."""
+    with ExitStack() as stack:
+        running = [
+            stack.enter_context(
+                other(RACER.format(name=f"racer{number}", steps=steps), path)
+            )
+            for number in range(racers)
+        ]
+        assert [one.hear() for one in running] == ["ready"] * racers
+        for one in running:
+            one.say()
+        return [line for one in running for line in one.end()]
+
+
+def judge(path: Path, said: list[str]) -> tuple[Counter[str], list[Event]]:
+    """Hold that the log is sound and whole; return the refusals, and all events."""
+    acks = [
+        Acknowledged.of_line(line.removeprefix("ack "))
+        for line in said
+        if line.startswith("ack ")
+    ]
+    refused: Counter[str] = Counter()
+    for line in said:
+        if line.startswith("refused "):
+            _, code, count = line.split()
+            refused[code] += int(count)
+    with open_ledger(f"sqlite:///{path}") as ledger:
+        log = list(ledger.events())
+        assert violations(log, acks) == []
+        assert ledger.verify(ledger.head()).ok
+        for stream in {one.stream for one in log if one.stream.startswith("owner:")}:
+            kind, name = stream.removeprefix("owner:").split(":", 1)
+            view = ledger.owner(e.OwnerRef(kind, name))
+            assert view.status != "quarantined"
+    # Every command with an id of its own that wrote is one that was acknowledged.
+    written = {one.event.command_id for one in log if isinstance(one.event, Event)}
+    silent = {name for name in written if name.startswith("racer")}
+    told = {ack.command_id for ack in acks}
+    things = {
+        one.event.command_id
+        for one in log
+        if isinstance(one.event, e.ChildSpawned | e.LateResult)
+    }
+    assert silent - told - things == set()
+    assert len(acks) == len(told)
+    return refused, [one.event for one in log if isinstance(one.event, Event)]
+
+
+def assert_it_was_a_race(refused: Counter[str], events: list[Event]) -> None:
+    """Sometimes: what the race is about did happen."""
+    reasons = Counter(
+        event.reason for event in events if isinstance(event, e.GenerationAdvanced)
+    )
+    kinds = Counter(type(event) for event in events)
+    assert min(reasons["takeover"], reasons["succession"]) > 0, reasons
+    assert kinds[e.ExecutionAdmitted] > kinds[e.OwnershipClaimed]
+    assert kinds[e.ExecutionStarted] > 0
+    assert kinds[e.RetirementCut] > 0
+    assert refused["owner_is_live"] > 0, refused
+    assert refused["fenced_out"] + refused["term_retired"] > 0, refused
+    assert refused["agent_is_bound"] > 0, refused
+
+
+def test_processes_that_race_leave_a_log_that_proves_itself(tmp_path: Path) -> None:
+    path = tmp_path / "relay.db"
+    refused, events = judge(path, run_race(path, racers=4, steps=120))
+    assert_it_was_a_race(refused, events)
+
+
+@pytest.mark.prove
+def test_a_long_race_of_many_processes_proves_itself(tmp_path: Path) -> None:
+    path = tmp_path / "relay.db"
+    refused, events = judge(path, run_race(path, racers=8, steps=2000))
+    assert_it_was_a_race(refused, events)
