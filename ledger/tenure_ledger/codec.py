@@ -33,6 +33,15 @@ EVENTS: Mapping[str, type[Event]] = {
 UPCASTERS: dict[str, tuple[str, Upcaster]] = {}
 """Topic of an old version -> topic of the next version and the way there."""
 
+_UNREADABLE = (
+    ValidationError,
+    ValueError,
+    TypeError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+)
+
 _TOPIC = re.compile(r"(?P<name>[a-z-]+)\.v(?P<number>[1-9][0-9]*)\Z")
 
 
@@ -52,7 +61,7 @@ def decode(row: EventRow) -> Recorded:
             event = kind.__pydantic_validator__.validate_json(row.state)
         else:
             event = _lift(row.topic, json.loads(row.state))
-    except (ValidationError, ValueError, TypeError, AttributeError) as error:
+    except _UNREADABLE as error:
         msg = (
             f"event {row.version} of {row.stream} ({row.topic}) cannot be read: "
             f"{error}; run verify() and restore a backup"

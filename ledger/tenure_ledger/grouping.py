@@ -133,9 +133,12 @@ class Grouping:
 
     def close(self) -> None:
         """Let the writer thread answer what waits, and end it."""
+        if self._pid != os.getpid():
+            # Forked: the locks may be held by threads that are not here.
+            self._reset()
         with self._changed:
             self._closing = True
             self._changed.notify_all()
             thread = self._thread
-        if thread is not None and self._pid == os.getpid():
+        if thread is not None:
             thread.join(self._deadline_seconds + 1)

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
 from tenure_ledger.codec import encode
 from tenure_ledger.decisions.work import (
     Asked,
@@ -80,7 +82,7 @@ def seal(
             body = BodyRow(draft.body.digest, stream, draft.body.data)
             bodies[body.digest, stream] = body
     states = {
-        stream: decided.states[stream]._replace(hash=hashed)
+        stream: replace(decided.states[stream], hash=hashed)
         for stream, hashed in hashes.items()
     }
     row = _command_row(decided, before, command, command_id)

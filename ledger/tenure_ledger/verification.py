@@ -120,10 +120,15 @@ def _link(event: Event | Unknown) -> _Link:
 class _Chain:
     """The walk over all rows: heads of all streams, the open command, the digest."""
 
-    def __init__(self, against: Head | None) -> None:
+    def __init__(self, store: Store, against: Head | None) -> None:
+        self.store = store
         self.against = against
         self.heads: dict[str, tuple[int, bytes]] = {}
         self.command: tuple[str, int, int] = ("", 0, 0)
+        self.last: EventRow | None = None
+        self.incomplete: Problem | None = None
+        self.forked: Problem | None = None
+        # The two say that something is wrong and not what: a row below may say it.
         self.digest = GENESIS
         self.position = 0
         self.count = 0
@@ -132,10 +137,21 @@ class _Chain:
         return Head(self.position, self.count, self.digest.hex())
 
     def row(self, row: EventRow) -> Problem | None:
-        problem = self._row(row) or self._fork(row)
+        self._fork(row)
+        problem = self._row(row)
         if problem is None:
             self.digest = hashlib.sha256(self.digest + row.hash).digest()
             self.position, self.count = row.position, self.count + 1
+            self.last = row
+        return problem
+
+    def end(self) -> Problem | None:
+        """Check, behind the last row, what only the end can show."""
+        problem = self.incomplete or self.forked or self.compare()
+        _, index, count = self.command
+        if problem is None and self.last is not None and index + 1 < count:
+            text = f"it is event {index + 1} of {count} of its command, and the last"
+            return _problem("incomplete", self.last, text)
         return problem
 
     def _row(self, row: EventRow) -> Problem | None:
@@ -146,15 +162,12 @@ class _Chain:
         if hashed != row.hash:
             return _problem("edited", row, "its bytes do not match its hash")
         try:
-            event = decode(row).event
-        except Corrupt as error:
+            link = _link(decode(row).event)
+        except (Corrupt, ValueError, TypeError, ArithmeticError) as error:
             return _problem("unreadable", row, str(error))
-        link = _link(event)
         if link.previous_hash != previous.hex():
             return self._broken(row, version)
-        problem = self._whole(row, link)
-        if problem is not None:
-            return problem
+        self._whole(row, link)
         self.heads[row.stream] = (row.version, hashed)
         return None
 
@@ -162,30 +175,34 @@ class _Chain:
         if row.version <= version:
             return _problem("reordered", row, f"it stands after version {version}")
         missing = row._replace(version=version + 1)
-        return _problem("removed", missing, f"version {row.version} follows")
+        text = f"version {row.version} stands in its place"
+        found = self.store.tail(row.stream, missing.version)
+        if found and found[0].version == missing.version:
+            return _problem("reordered", missing, text)
+        return _problem("removed", missing, text)
 
     def _broken(self, row: EventRow, version: int) -> Problem:
         text = f"version {row.version} refers to another event before it"
         return _problem("edited", row._replace(version=max(version, 1)), text)
 
-    def _whole(self, row: EventRow, event: _Link) -> Problem | None:
-        """Check that the events of a command stand together and are all there."""
+    def _whole(self, row: EventRow, event: _Link) -> None:
+        """Note whether the events of a command stand together and are all there."""
         command_id, index, count = self.command
-        going_on = event.command_id == command_id and event.index == index + 1
         complete = index + 1 >= count
-        if not going_on and (not complete or event.index != 0):
-            text = f"event {index + 1} of {count} of command {command_id} is the last"
-            return _problem("incomplete", row, text)
+        going_on = (event.command_id, event.index, event.count) == (
+            command_id,
+            index + 1,
+            count,
+        )
+        if (event.index != 0) if complete else not going_on:
+            text = f"events of command {event.command_id or command_id} are missing"
+            self.incomplete = self.incomplete or _problem("incomplete", row, text)
         self.command = (event.command_id, event.index, event.count)
-        return None
 
-    def _fork(self, row: EventRow) -> Problem | None:
-        against = self.against
-        if against is None or self.position > against.position:
-            return None
-        if row.position > against.position:
-            return self.compare()
-        return None
+    def _fork(self, row: EventRow) -> None:
+        """Note, at the head that was given, whether it is a head of this ledger."""
+        if self.against is not None and row.position > self.against.position:
+            self.forked, self.against = self.compare(), None
 
     def compare(self) -> Problem | None:
         """Compare the digest at the position of the head that was given."""
@@ -193,7 +210,6 @@ class _Chain:
         if against is None:
             return None
         if (self.count, self.digest.hex()) == (against.count, against.digest):
-            self.against = None
             return None
         if self.position < against.position:
             text = (
@@ -212,9 +228,9 @@ def _problem(kind: ProblemKind, row: EventRow, text: str) -> Problem:
 
 def verify(store: Store, against: Head | None = None) -> Verification:
     """Walk the whole ledger in order and return the first thing that is wrong."""
-    chain = _Chain(against)
+    chain = _Chain(store, against)
     for row in store.events(0):
         problem = chain.row(row)
         if problem is not None:
             return Verification(chain.head(), problem)
-    return Verification(chain.head(), chain.compare())
+    return Verification(chain.head(), chain.end())

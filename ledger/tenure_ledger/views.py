@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 from tenure_ledger.bodies import Json
 from tenure_ledger.folds.effects import Call
 from tenure_ledger.folds.ownership import Cut, Status, Terminal
+from tenure_ledger.folds.recovery import Checkpoint
 from tenure_ledger.folds.stream import State
 from tenure_ledger.values import OwnerRef
 
@@ -37,6 +38,8 @@ class OwnerView(NamedTuple):
     children: tuple[OwnerRef, ...]
     cut: Cut | None
     terminal: Terminal | None
+    checkpoint: Checkpoint | None
+    """The live restart snapshot; ``body(ref, checkpoint.payload)`` reads it."""
     waiting: tuple[str, ...]
     """Messages that were accepted and neither started nor settled, in stream order."""
     positions: tuple[int, ...]
@@ -72,6 +75,7 @@ def owner_view(ref: OwnerRef, state: State) -> OwnerView:
         children=tuple(child.ref for child in children),
         cut=own.cut,
         terminal=own.terminal,
+        checkpoint=state.recovery.checkpoint,
         waiting=tuple(one.key for one in waiting if not one.started),
         positions=positions,
     )

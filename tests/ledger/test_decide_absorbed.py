@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from scenes import ONE, SESSION, TWO
-from worlds import World
 
+from scenes import ONE, SESSION, TWO
 from tenure import (
     AlreadyDecided,
     Authority,
@@ -14,6 +13,7 @@ from tenure import (
     InvalidInput,
     KeyReused,
 )
+from worlds import World
 
 MERGED = ("m1", "m2", "m3")
 
@@ -72,9 +72,7 @@ def test_any_of_them_starts_and_settles_all(world: World, key: str) -> None:
 
 
 @pytest.mark.parametrize("moment", ["queued", "running", "done", "in the next term"])
-def test_a_redelivery_is_a_duplicate_at_every_moment(
-    world: World, moment: str
-) -> None:
+def test_a_redelivery_is_a_duplicate_at_every_moment(world: World, moment: str) -> None:
     held = merge(world)
     first = known(world, "m2").accepted
     if moment != "queued":

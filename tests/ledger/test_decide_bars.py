@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import get_args
 
 import pytest
-from scenes import JOB, KID, LOOP, ONE, SESSION, TWO
-from worlds import World
 
+from scenes import JOB, KID, LOOP, ONE, SESSION, TWO
 from tenure import (
     AlreadyDecided,
     Authority,
@@ -20,6 +19,7 @@ from tenure import (
     UnknownOwner,
 )
 from tenure_ledger.values import ReplayReason
+from worlds import World
 
 REASONS: tuple[ReplayReason, ...] = get_args(ReplayReason)
 CANCELLING: tuple[ReplayReason, ...] = (
@@ -70,7 +70,7 @@ def test_the_marker_of_an_absorbed_key_is_that_of_its_execution(
     with world.writes() as lines:
         at = world.ledger.mark_output_started(held, "wait")
         assert world.ledger.mark_output_started(held, "q") == at
-    assert lines == ["ses_1 OutputStarted@1 q"]
+    assert lines == ["ses_1 ExecutionStarted@1 q", "ses_1 OutputStarted@1 q"]
 
 
 @pytest.mark.parametrize("reason", REASONS)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from scenes import NEXT, ONE, SESSION, TWO
-from worlds import World
 
+from scenes import NEXT, ONE, SESSION, TWO
 from tenure import (
     Authority,
     ChatExecutionKey,
@@ -18,6 +17,7 @@ from tenure import (
     NotAdmitted,
 )
 from tenure_ledger import events as e
+from worlds import World
 
 GRANTS: dict[str, Callable[[Ledger, First | None], Authority]] = {
     "claim": lambda on, first: on.claim(SESSION, TWO, "host", first=first),

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from scenes import LOOP, ONE, SESSION, TWO
-from worlds import World
 
+from scenes import LOOP, ONE, SESSION, TWO
 from tenure import (
     AlreadyDecided,
     Authority,
@@ -27,6 +26,7 @@ from tenure import (
 )
 from tenure_ledger import events as e
 from tenure_ledger.payloads import RestartPayload
+from worlds import World
 
 OTHER = RuntimeRestartReactionLoopState(consecutive_batches=2)
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from scenes import JOB, ONE, SESSION, TWO
-from worlds import World
 
+from scenes import JOB, ONE, SESSION, TWO
 from tenure import (
     AlreadyDecided,
     AlreadyStripped,
@@ -21,6 +20,7 @@ from tenure import (
     NotAdmitted,
 )
 from tenure_ledger import events as e
+from worlds import World
 
 
 def known(world: World, message_id: str) -> Execution:
@@ -86,12 +86,13 @@ def test_a_human_origin_is_accepted_as_well_as_admitted(world: World) -> None:
 def test_accepting_lets_nothing_pass(world: World) -> None:
     held = begin(world)
     world.ledger.accept(SESSION, "m1", "gateway", human=True)
-    for write in (
+    writes: list[Callable[[], object]] = [
         lambda: world.ledger.start(held, "m1"),
         lambda: world.ledger.settle(held, "m1", "completed"),
         lambda: world.ledger.mark_output_started(held, "m1"),
         lambda: world.ledger.begin_tool_call(held, "m1", "c1", "read", {}),
-    ):
+    ]
+    for write in writes:
         with world.refuses(NotAdmitted) as refusal:
             write()
         assert refusal.value.evidence["key"] == "m1"
@@ -134,7 +135,7 @@ def test_accept_of_a_known_key_returns_the_first_outcome_in_any_term(
 @pytest.mark.parametrize("end", ["started", "settled"])
 @pytest.mark.parametrize("later", [False, True])
 def test_what_was_started_or_settled_is_never_admitted_again(
-    world: World, end: str, later: bool
+    world: World, end: str, *, later: bool
 ) -> None:
     held = begin(world)
     world.ledger.admit(held, "m1", "human")
@@ -188,6 +189,7 @@ def test_a_key_with_other_content_is_refused(
     again: str,
     first: str | None,
     second: str | None,
+    *,
     same: bool,
 ) -> None:
     held = begin(world)
@@ -234,11 +236,12 @@ def test_a_stripped_key_stays_out_for_ever(world: World) -> None:
             interrupt_id="i1",
         ),
     )
-    for write in (
+    writes: list[Callable[[], object]] = [
         lambda: world.ledger.accept(SESSION, "m1", "host"),
         lambda: world.ledger.admit(held, "m1", "human"),
         lambda: world.ledger.admit(held, "q", "human", absorbed=["m1"]),
-    ):
+    ]
+    for write in writes:
         with world.refuses(AlreadyStripped) as refusal:
             write()
         assert refusal.value.evidence["verdict"] == "stale_unadmitted"

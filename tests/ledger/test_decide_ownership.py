@@ -7,9 +7,8 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from scenes import JOB, KID, NEXT, ONE, SESSION, TWO
-from worlds import World
 
+from scenes import JOB, KID, NEXT, ONE, SESSION, TWO
 from tenure import (
     AgentIsBound,
     AlreadyDecided,
@@ -26,6 +25,7 @@ from tenure import (
     TermRetired,
 )
 from tenure_ledger import events as e
+from worlds import World
 
 
 def test_an_authority_names_the_event_that_gave_the_holding(world: World) -> None:

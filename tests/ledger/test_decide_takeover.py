@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from scenes import JOB, ONE, SESSION, TWO
-from worlds import World
 
+from scenes import JOB, ONE, SESSION, TWO
 from tenure import (
     Authority,
     Evidence,
@@ -19,6 +18,7 @@ from tenure import (
     TermRetired,
 )
 from tenure_ledger import events as e
+from worlds import World
 
 
 def advanced(world: World) -> e.GenerationAdvanced:
@@ -65,7 +65,7 @@ LIFE: dict[str, Callable[[Ledger, Authority], object]] = {
 @pytest.mark.parametrize("sign", LIFE)
 @pytest.mark.parametrize("override", [False, True])
 def test_what_the_holder_did_after_the_look_proves_that_it_lives(
-    world: World, sign: str, override: bool
+    world: World, sign: str, *, override: bool
 ) -> None:
     held = world.ledger.claim(SESSION, ONE, "host")
     evidence = Evidence.gone(world.ledger.owner(SESSION))

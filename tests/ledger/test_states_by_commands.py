@@ -9,6 +9,7 @@ import inspect
 from collections.abc import Callable, Mapping
 
 import pytest
+
 from scenes import (
     JOB,
     ONE,
@@ -18,168 +19,29 @@ from scenes import (
     WRITES,
     Scene,
 )
-from worlds import World
-
+from table import (
+    ACCEPT,
+    CLAIM,
+    FENCED,
+    LATE,
+    LIVE_WRITES,
+    SAYS,
+    SUCCEED,
+    TAKE_OVER,
+    Cell,
+)
 from tenure import (
     AlreadyDecided,
     Authority,
-    Deleted,
     Evidence,
     Ledger,
+    NotFound,
     OwnerEnded,
     OwnerIsLive,
     OwnerRef,
-    Quarantined,
-    Refused,
-    TermRetired,
-    TooNew,
     UnknownOwner,
 )
-
-Cell = type[Refused] | tuple[str, ...]
-
-ENDED = (
-    "{id} ExecutionSettled@1 m1 retired",
-    "{id} ToolCallClosed@1 m1 c1 outcome_unknown",
-    "{id} ReplayBarred@1 successor_accepted",
-)
-"""What any end of scene `live` closes."""
-LET_GO = ("{id} RetirementCut@1 forced", "manager/1 AgentReleased@1")
-CARRIED = "{id} ExecutionAdmitted@2 m2"
-TOLD = "{id} NoticeIssued@2 retirement_cut"
-
-CLAIM: Mapping[str, Cell] = {
-    "absent": ("{id} OwnershipClaimed@1", "manager/2 AgentBound@1"),
-    "live": OwnerIsLive,
-    "cut": TermRetired,
-    "terminal": (
-        "{id} RetirementCut@1 forced",
-        "{id} GenerationAdvanced@2 reclaim",
-        "manager/2 AgentBound@2",
-        CARRIED,
-    ),
-    "imported_at_zero": (
-        "{id} CheckpointCleared@0 term_ended",
-        "{id} GenerationAdvanced@1 adopted",
-        "manager/2 AgentBound@1",
-    ),
-    "imported_without_agent": (
-        "{id} GenerationAdvanced@3 adopted",
-        "manager/2 AgentBound@3",
-    ),
-    "deleted": Deleted,
-    "quarantined": Quarantined,
-    "too_new": TooNew,
-}
-SUCCEED: Mapping[str, Cell] = {
-    "absent": UnknownOwner,
-    "live": OwnerIsLive,
-    "cut": ("{id} GenerationAdvanced@2 succession", "manager/2 AgentBound@2", CARRIED),
-    "terminal": OwnerEnded,
-    "imported_at_zero": OwnerEnded,
-    "imported_without_agent": OwnerEnded,
-    "deleted": Deleted,
-    "quarantined": Quarantined,
-    "too_new": TooNew,
-}
-TAKE_OVER: Mapping[str, Cell] = {
-    "absent": UnknownOwner,
-    "live": (
-        *ENDED,
-        *LET_GO,
-        "{id} GenerationAdvanced@2 takeover",
-        "manager/2 AgentBound@2",
-        CARRIED,
-        TOLD,
-    ),
-    "cut": TermRetired,
-    "terminal": OwnerEnded,
-    "imported_at_zero": CLAIM["imported_at_zero"],
-    "imported_without_agent": CLAIM["imported_without_agent"],
-    "deleted": Deleted,
-    "quarantined": Quarantined,
-    "too_new": TooNew,
-}
-FENCED: Mapping[str, type[Refused]] = {
-    "absent": UnknownOwner,
-    "cut": TermRetired,
-    "terminal": OwnerEnded,
-    "imported_at_zero": OwnerEnded,
-    "imported_without_agent": OwnerEnded,
-    "deleted": Deleted,
-    "quarantined": Quarantined,
-    "too_new": TooNew,
-}
-LIVE_WRITES: Mapping[str, tuple[str, ...]] = {
-    "advance: renew": ("{id} GenerationAdvanced@2 lease_renewal",),
-    "advance: migrate": ("{id} GenerationAdvanced@2 migration",),
-    "advance: to another agent": (
-        *ENDED,
-        *LET_GO,
-        "{id} GenerationAdvanced@2 migration",
-        "manager/3 AgentBound@2",
-        CARRIED,
-        TOLD,
-    ),
-    "spawn": (
-        "{id} ChildSpawned@1",
-        "kid_2 OwnershipClaimed@1",
-        "kid/2 AgentBound@1",
-    ),
-    "grant": ("kid_1 AuthorityGranted@1",),
-    "revoke": ("kid_1 AuthorityRevoked@1",),
-    "terminate": (
-        *ENDED,
-        "{id} OwnerTerminated@1 closed",
-        "manager/1 AgentReleased@1",
-        "{id} NoticeIssued@1 closed",
-    ),
-    "admit": ("{id} SubmissionAccepted@1 m3", "{id} ExecutionAdmitted@1 m3"),
-    "start": ("{id} ExecutionStarted@1 m2",),
-    "settle": ("{id} ExecutionSettled@1 m1 completed",),
-    "retire": (
-        *ENDED,
-        "{id} RetirementCut@1 accepted",
-        "manager/1 AgentReleased@1",
-        "{id} NoticeIssued@1 retirement_cut",
-    ),
-    "history_rewritten": ("{id} HistoryRewritten@1",),
-    "save_checkpoint": ("{id} CheckpointSaved@1",),
-    "clear_checkpoint": (),
-    "mark_output_started": ("{id} OutputStarted@1 m1",),
-    "request_approval": ("{id} ApprovalRequested@1 c2",),
-    "intend_tool_call": ("{id} ToolCallIntended@1 m1 c2",),
-    "begin_tool_call": (
-        "{id} ToolCallIntended@1 m1 c2",
-        "{id} ToolCallDispatched@1 m1 c2",
-    ),
-    "complete_tool_call": ("{id} ToolCallCompleted@1 m1 c1",),
-}
-ACCEPT: Mapping[str, tuple[Cell, Cell]] = {
-    "absent": (("{id} SubmissionAccepted@0 m9",), UnknownOwner),
-    "live": (("{id} SubmissionAccepted@1 m9",),) * 2,
-    "cut": (("{id} SubmissionAccepted@1 m9",),) * 2,
-    "terminal": (("{id} SubmissionAccepted@1 m9",), OwnerEnded),
-    "imported_at_zero": (("{id} SubmissionAccepted@0 m9",),) * 2,
-    "imported_without_agent": (("{id} SubmissionAccepted@2 m9",),) * 2,
-    "deleted": (Deleted, Deleted),
-    "quarantined": (("{id} SubmissionAccepted@1 m9",),) * 2,
-    "too_new": (TooNew, TooNew),
-}
-"""For a session, and for an owner of any other class."""
-LATE = {
-    "settle": "{id} LateResult@1 m1 completed",
-    "complete_tool_call": "{id} LateResult@1 m1 c1",
-}
-"""What is stored all the same when the holding ended: a fact, not an act."""
-SAYS: Mapping[type[Refused], str] = {
-    TermRetired: "succeed",
-    UnknownOwner: "claim",
-    Deleted: "a new id",
-    Quarantined: "resolve_quarantine",
-    TooNew: "upgrade",
-}
-"""The way out, in the sentence."""
+from worlds import World
 
 
 def check(
@@ -366,6 +228,38 @@ def test_an_owner_with_nothing_but_waiting_messages_is_absent(world: World) -> N
         "manager/2 AgentBound@1",
         "ses_1 ExecutionAdmitted@1 m1",
     ]
+
+
+UNFENCED: Mapping[str, Callable[[Ledger, OwnerRef], object]] = {
+    "bar_replay": lambda on, owner: on.bar_replay(owner, "model_switch", "ann"),
+    "decide_approval": lambda on, owner: on.decide_approval(
+        owner, "r1", "denied", "ann"
+    ),
+    "late_result": lambda on, owner: on.late_result(owner, "ann", "m1", "done"),
+    "settle_interrupt": lambda on, owner: on.settle_interrupt(
+        owner, "i1", "given up", "ann"
+    ),
+    "delete_conversation": lambda on, owner: on.delete_conversation(owner, "ann"),
+    "resolve_quarantine": lambda on, owner: on.resolve_quarantine(owner, 1, "ann"),
+}
+
+
+@owners
+@pytest.mark.parametrize("write", UNFENCED)
+@pytest.mark.parametrize("scene", ["absent", "deleted", "quarantined", "too_new"])
+def test_an_unfenced_write_where_nothing_may_be_written(
+    world: World, owner: OwnerRef, scene: str, write: str
+) -> None:
+    built = SCENES[scene](world, owner)
+    cell: Cell = FENCED[scene]
+    if write == "resolve_quarantine" and scene != "too_new":
+        cell = NotFound
+        if scene == "quarantined":
+            cell = ("{id} QuarantineResolved@1",)
+    if (scene, write) == ("deleted", "delete_conversation"):
+        cell = ()
+    built = built if cell is FENCED[scene] else built._replace(evidence={})
+    check(world, built, cell, lambda: UNFENCED[write](world.ledger, owner), owner)
 
 
 def authority_now(world: World, owner: OwnerRef) -> Authority:

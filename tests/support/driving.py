@@ -86,6 +86,8 @@ class Drive:
         self.world = world
         self.ledgers = [world.ledger, world.open(PROCESSES[1])]
         self.reference = Reference()
+        self.focus = 0
+        """What the walk is about: a number that the steps know."""
         self.log = LogChecker()
         self.folded: dict[str, State] = {}
         self.recorded: dict[str, list[Recorded]] = {}
@@ -93,6 +95,7 @@ class Drive:
         self.last: Asked | None = None
         self.kept: dict[tuple[str, str], Kept] = {}
         self.seen: Counter[str] = Counter() if seen is None else seen
+        self.shapes: set[tuple[object, ...]] = set()
         self.script: list[str] = []
         self.reference.now = self._latest = world.now
 
@@ -144,7 +147,7 @@ class Drive:
         self.last = Asked(said, at, command_id, outcome)
         return outcome
 
-    def again(self) -> None:
+    def again(self, choose: Chooser) -> None:
         """Say the last thing again: it adds nothing, and no refusal turns into a yes.
 
         Only a renewal, a migration and a snapshot without revision ask for one more.
@@ -155,14 +158,19 @@ class Drive:
         more = said.method == "advance" or (
             said.method == "save_checkpoint" and said.options["revision"] is None
         )
-        if more and command_id is None and not isinstance(before, Refused):
+        if more and not isinstance(before, Refused):
             return
-        self.script.append(f"again {said}")
-        outcome, new = self._call(self.ledgers[at], said, command_id)
+        elsewhere = choose((False, False, True))
+        ledger = self.ledgers[1 - at if elsewhere else at]
+        self.script.append(f"again {elsewhere=} {said}")
+        outcome, new = self._call(ledger, said, command_id)
         assert not new, (said, new)
         if isinstance(before, Refused):
             assert isinstance(outcome, Refused), outcome
             assert outcome.code == before.code, (outcome, before)
+        elif elsewhere and isinstance(before, Authority):
+            assert isinstance(outcome, Refused), outcome
+            self.seen["authority not given to another process"] += bool(command_id)
         elif isinstance(outcome, Authority | int):
             assert outcome == before, (outcome, before)
         name = outcome.code if isinstance(outcome, Refused) else "same"
@@ -220,15 +228,17 @@ class Drive:
         refs = [ref for one in streams if (ref := OwnerRef.of_stream(one))]
         for ref in dict.fromkeys([*owners, *refs]):
             self._same(self.reference.at(ref), self.ledgers[0])
+        if new:
+            self.shapes.add(self.shape())
 
     def _note(self, one: Recorded) -> None:
         """Note what the event says, for the reference and for the cases reached."""
         event = one.event
         assert isinstance(event, Event)
         ref = OwnerRef.of_stream(one.stream)
+        own = self.reference.at(ref) if ref else None
         grant = isinstance(event, e.OwnershipClaimed | e.GenerationAdvanced)
-        if ref is not None:
-            own = self.reference.at(ref)
+        if own is not None:
             own.written = True
             own.proof = one.version if event.fenced or grant else own.proof
         if event.recorded_at < self._latest:
@@ -238,6 +248,10 @@ class Drive:
         match event:
             case e.GenerationAdvanced():
                 self.seen[event.reason] += 1
+                if event.reason != "lease_renewal" and own and own.checkpoint:
+                    self.seen["checkpoint carried on"] += 1
+            case e.CheckpointCleared(reason="term_ended"):
+                self.seen["checkpoint cleared by its end"] += 1
             case e.RetirementCut() | e.ExecutionSettled() | e.ToolCallClosed():
                 self.seen[event.outcome] += 1
             case e.ApprovalClosed():
@@ -299,6 +313,23 @@ class Drive:
             known.late,
             known.human,
         ), (seen, known)
+
+    def shape(self) -> tuple[object, ...]:
+        """Return what state this is, without ids that are new each time."""
+        return tuple(
+            (
+                str(own.ref),
+                own.status,
+                own.agent is None,
+                own.checkpoint is not None,
+                *(
+                    (m.key, m.accepted > 0, own.running(m.key), m.started > 0, m.outcome)
+                    for m in sorted(own.messages.values(), key=lambda m: m.key)
+                ),
+            )
+            for own in sorted(self.reference.owners.values(), key=lambda o: str(o.ref))
+            if own.written
+        )
 
     def finish(self) -> None:
         """Check the whole ledger: from zero, on every handle, chain by chain."""

@@ -24,7 +24,13 @@ from tenure import (
 from tenure_ledger import events as e
 from tenure_ledger.values import Origin, ReplayReason
 
-__all__ = ["STEPS", "Step"]
+__all__ = [
+    "FOCUS",
+    "STEPS",
+    "WEIGHTED",
+    "Step",
+    "begin",
+]
 
 T = TypeVar("T")
 Step = Callable[[Drive, Chooser], object]
@@ -32,8 +38,18 @@ Step = Callable[[Drive, Chooser], object]
 SESSION, OTHER, OLD = (OwnerRef("session", name) for name in ("s1", "s2", "old"))
 HELPER, NESTED = OwnerRef("subagent", "h1"), OwnerRef("subagent", "h2")
 BROWSER, TAB = OwnerRef("browser", "b1"), OwnerRef("browser", "t1")
-OWNERS = (SESSION, SESSION, SESSION, OTHER, HELPER, HELPER, NESTED, BROWSER, TAB, OLD)
-CHILDREN = (HELPER, HELPER, NESTED, BROWSER, BROWSER, TAB, OTHER)
+OWNERS = (SESSION, OTHER, HELPER, NESTED, BROWSER, TAB, OLD)
+CHILDREN = frozenset({HELPER, NESTED, BROWSER, TAB, OTHER})
+FOCUS = (
+    (SESSION,),
+    (SESSION, SESSION, HELPER),
+    (SESSION, SESSION, BROWSER),
+    (SESSION, SESSION, HELPER, BROWSER, TAB),
+    (SESSION, OTHER, OLD),
+    (HELPER, NESTED, SESSION),
+    OWNERS,
+)
+"""A walk has one of these: its steps ask mostly about these owners."""
 AGENTS = ("a1", "a2", "a3", "a4", "a5")
 KEYS = ("m1", "m2", "m3", "m4", "m5", "m6")
 DIGESTS = (None, None, None, "d1", "d2")
@@ -48,24 +64,46 @@ PAYLOADS = (
 ARGUMENTS = ({"path": "a"}, {"path": "a"}, {"path": "b"})
 
 
+def anybody(drive: Drive, choose: Chooser) -> OwnerRef:
+    """Choose an owner, seldom one that this walk is not about."""
+    focus = FOCUS[drive.focus]
+    return choose((*focus * (48 // len(focus)), *OWNERS))
+
+
+def somebodys_child(drive: Drive, choose: Chooser) -> OwnerRef:
+    """Choose an owner that may be spawned."""
+    focus = [one for one in FOCUS[drive.focus] if one in CHILDREN]
+    return choose((*focus * 8, HELPER, BROWSER))
+
+
 def somebody(drive: Drive, choose: Chooser) -> Owner:
     """Choose an owner, mostly one that is held, and mostly a session."""
     owners = list(drive.reference.owners.values())
     live = [one for one in owners if one.status == "live"]
     known = [one for one in owners if one.written and one.status != "deleted"]
-    any_one = drive.reference.at(choose(OWNERS))
+    any_one = drive.reference.at(anybody(drive, choose))
     return choose([*live * 12, *known, any_one])
+
+
+def in_state(drive: Drive, choose: Chooser, *wanted: str) -> Owner:
+    """Choose an owner, mostly one in one of these states."""
+    owners = list(drive.reference.owners.values())
+    found = [one for one in owners if one.status in wanted]
+    return choose([*found * 6, somebody(drive, choose)])
 
 
 def authority(drive: Drive, choose: Chooser) -> Authority:
     """Choose whose authority speaks: mostly a live one, else a zombie's or a forgery."""
+    owners = drive.reference.owners
+    held = {o.incarnation: o for o in owners.values() if o.status == "live"}
+    live = [one for one in drive.authorities if one.incarnation in held]
     own = somebody(drive, choose)
-    mine = [one for one in drive.authorities if one.owner == own.ref]
-    live = [one for one in mine if one.incarnation == own.incarnation]
     forged = Authority(own.ref, own.generation + 1, own.incarnation or "none", "a1")
     made_up = Authority(own.ref, max(own.generation, 1), "made up", "a1")
-    chosen = choose([*live[-1:] * 12, *live[:1], *mine[-4:], forged, made_up])
-    return choose((chosen, Authority.from_json(chosen.to_json())))
+    old = drive.authorities[-8:]
+    strange = choose((forged, made_up, *old * 3))
+    one = choose(choose((live or [strange],) * 5 + ([strange],)))
+    return choose((one, Authority.from_json(one.to_json())))
 
 
 def some(choose: Chooser, options: Sequence[T]) -> tuple[T, ...]:
@@ -74,11 +112,13 @@ def some(choose: Chooser, options: Sequence[T]) -> tuple[T, ...]:
     return tuple(dict.fromkeys([choose(options), second]))[:first]
 
 
-def key(drive: Drive, own: Owner, choose: Chooser) -> str:
-    """Choose a message, mostly one that the live term runs."""
-    del drive
+def key(own: Owner, choose: Chooser) -> str:
+    """Choose a message, mostly one that the live term runs; the first if there is none.
+
+    Then the step has little to work on: `idle` says so.
+    """
     running = [m.key for m in own.messages.values() if own.running(m.key) and m.open]
-    return choose([*running * 3, *KEYS])
+    return choose([*running * 8, *(KEYS if running else KEYS[:1])])
 
 
 def free(drive: Drive, choose: Chooser) -> str:
@@ -93,6 +133,16 @@ def first(drive: Drive, own: Owner, choose: Chooser) -> First | None:
     waiting = [m.key for m in own.waiting()]
     new = First(choose([*waiting, *KEYS]), choose(ORIGINS), digest=choose(DIGESTS))
     return choose((None, None, new))
+
+
+def busy(drive: Drive, by: Authority) -> bool:
+    """Say whether the authority's owner knows any message."""
+    return bool(drive.reference.at(by.owner).messages)
+
+
+def idle(choose: Chooser, options: object) -> bool:
+    """Say that there is nothing for this step to work on, and skip it mostly."""
+    return not options and choose((True,) * 7 + (False,))
 
 
 def seldom(choose: Chooser) -> bool:
@@ -111,8 +161,8 @@ def said(method: str, *arguments: object, **options: object) -> Said:
 
 
 def claim(drive: Drive, choose: Chooser) -> object:
-    """Claim, or succeed."""
-    ref = choose(OWNERS)
+    """Claim what nobody holds, or what somebody does."""
+    ref = choose((in_state(drive, choose, "terminal").ref, anybody(drive, choose)))
     agent, one = free(drive, choose), first(drive, drive.reference.at(ref), choose)
     options = {"first": one, "lease_seconds": lease(choose)}
     plan = ownership.claim(drive.reference, ref, agent, one)
@@ -121,7 +171,9 @@ def claim(drive: Drive, choose: Chooser) -> object:
 
 def succeed(drive: Drive, choose: Chooser) -> object:
     """Begin the next term."""
-    ref = choose(OWNERS)
+    ref = in_state(drive, choose, "cut").ref
+    if idle(choose, drive.reference.at(ref).status == "cut"):
+        return None
     agent, one = free(drive, choose), first(drive, drive.reference.at(ref), choose)
     plan = ownership.succeed(drive.reference, ref, agent, one)
     return drive.ask(choose, plan, said("succeed", ref, agent, "host", first=one))
@@ -139,7 +191,7 @@ def evidence(drive: Drive, own: Owner, choose: Chooser) -> Evidence | None:
 
 def take_over(drive: Drive, choose: Chooser) -> object:
     """Take over with evidence of every kind, or without."""
-    own = somebody(drive, choose)
+    own = choose((somebody(drive, choose), in_state(drive, choose, "revoked")))
     agent = choose((free(drive, choose), own.agent, own.agent, None))
     proof, one = evidence(drive, own, choose), first(drive, own, choose)
     override = choose((False, False, True))
@@ -170,7 +222,7 @@ def advance(drive: Drive, choose: Chooser) -> object:
 
 def spawn(drive: Drive, choose: Chooser) -> object:
     """Spawn a sub-agent or a used thing."""
-    by, child = authority(drive, choose), choose(CHILDREN)
+    by, child = authority(drive, choose), somebodys_child(drive, choose)
     thing = child.recovery_class == "browser"
     agent = choose((None if thing else free(drive, choose),) * 5 + (None, "a1"))
     grants = choose(GRANTS)
@@ -182,7 +234,10 @@ def spawn(drive: Drive, choose: Chooser) -> object:
 def grant(drive: Drive, choose: Chooser) -> object:
     """Grant a child more."""
     by, names = authority(drive, choose), choose(GRANTS[1:])
-    child = choose([*drive.reference.at(by.owner).children, *CHILDREN])
+    mine = list(drive.reference.at(by.owner).children)
+    if idle(choose, mine):
+        return None
+    child = choose([*mine * 4, somebodys_child(drive, choose)])
     later = drive.world.now + timedelta(seconds=choose((5, 50, 5000)))
     until = choose((None, later))
     plan = ownership.grant(drive.reference, by, child, names, until)
@@ -192,7 +247,10 @@ def grant(drive: Drive, choose: Chooser) -> object:
 def revoke(drive: Drive, choose: Chooser) -> object:
     """Take grants back."""
     by, names = authority(drive, choose), choose((None, *GRANTS[1:]))
-    child = choose([*drive.reference.at(by.owner).children, *CHILDREN])
+    mine = list(drive.reference.at(by.owner).children)
+    if idle(choose, mine):
+        return None
+    child = choose([*mine * 4, somebodys_child(drive, choose)])
     held = tuple(drive.reference.at(child).grants)
     plan = ownership.revoke(
         drive.reference, by, child, held if names is None else names
@@ -223,9 +281,9 @@ def terminate(drive: Drive, choose: Chooser) -> object:
 
 def delete_conversation(drive: Drive, choose: Chooser) -> object:
     """Delete, seldom."""
-    if seldom(choose) or seldom(choose):
+    if seldom(choose):
         return None
-    ref = choose((OTHER, HELPER, NESTED, BROWSER))
+    ref = choose((anybody(drive, choose), HELPER, BROWSER))
     plan = ownership.delete_conversation(drive.reference, ref)
     return drive.ask(choose, plan, said("delete_conversation", ref, "a person"))
 
@@ -234,14 +292,14 @@ def resolve_quarantine(drive: Drive, choose: Chooser) -> object:
     """Ask to end a quarantine that there never is."""
     if seldom(choose):
         return None
-    own = drive.reference.at(choose(OWNERS))
+    own = drive.reference.at(anybody(drive, choose))
     call = said("resolve_quarantine", own.ref, choose((0, 1, 2)), "host")
     return drive.ask(choose, Plan(frozenset({"not_found"}), writes=False), call)
 
 
 def accept(drive: Drive, choose: Chooser) -> object:
     """Accept a message for any owner."""
-    ref, name = choose(OWNERS), choose(KEYS)
+    ref, name = anybody(drive, choose), choose(KEYS)
     digest, human = choose(DIGESTS), choose((True, False))
     plan = messages.accept_message(drive.reference, ref, name, digest, human=human)
     call = said("accept", ref, name, "router", None, digest, human)
@@ -261,8 +319,10 @@ def admit(drive: Drive, choose: Chooser) -> object:
 def start(drive: Drive, choose: Chooser) -> object:
     """Start it, by itself or into a running one."""
     by = authority(drive, choose)
+    if idle(choose, busy(drive, by)):
+        return None
     own = drive.reference.at(by.owner)
-    name = key(drive, own, choose)
+    name = key(own, choose)
     running = [m.key for m in own.messages.values() if own.running(m.key) and m.started]
     into = choose((None, None, choose([*running, *KEYS[:2]])))
     plan = messages.start(drive.reference, by, name, into)
@@ -272,7 +332,9 @@ def start(drive: Drive, choose: Chooser) -> object:
 def settle(drive: Drive, choose: Chooser) -> object:
     """Settle it in one of the host's ways."""
     by = authority(drive, choose)
-    name = key(drive, drive.reference.at(by.owner), choose)
+    if idle(choose, busy(drive, by)):
+        return None
+    name = key(drive.reference.at(by.owner), choose)
     outcome = choose(("completed", "failed", "cancelled"))
     plan = messages.settle_message(drive.reference, by, name, outcome)
     return drive.ask(choose, plan, said("settle", by, name, outcome))
@@ -280,7 +342,7 @@ def settle(drive: Drive, choose: Chooser) -> object:
 
 def strip(drive: Drive, choose: Chooser) -> object:
     """Strip a leftover as the gate does, after a cut, where no live term runs it."""
-    own = drive.reference.at(choose((SESSION, SESSION, OTHER, HELPER)))
+    own = somebody(drive, choose)
     left = [Message(name) for name in KEYS if name not in own.messages]
     left += [m for m in own.messages.values() if m.term and not m.accepted]
     left = [m for m in left if m.open and not m.started and not own.running(m.key)]
@@ -306,8 +368,10 @@ def strip(drive: Drive, choose: Chooser) -> object:
 
 def settle_interrupt(drive: Drive, choose: Chooser) -> object:
     """Give an interrupt up."""
-    own = drive.reference.at(choose((SESSION, SESSION, OTHER, HELPER)))
-    name = choose([*own.interrupts, *own.interrupts, "i0", "i9"])
+    own = somebody(drive, choose)
+    if idle(choose, own.interrupts):
+        return None
+    name = choose([*own.interrupts, *own.interrupts, "i9"])
     outcome = choose(("given up", "gone"))
     plan = messages.settle_interrupt(drive.reference, own.ref, name, outcome)
     call = said("settle_interrupt", own.ref, name, outcome, "a person")
@@ -355,7 +419,9 @@ def clear_checkpoint(drive: Drive, choose: Chooser) -> object:
 def mark_output_started(drive: Drive, choose: Chooser) -> object:
     """Mark that output starts."""
     by = authority(drive, choose)
-    name = key(drive, drive.reference.at(by.owner), choose)
+    if idle(choose, busy(drive, by)):
+        return None
+    name = key(drive.reference.at(by.owner), choose)
     plan = effects.mark_output_started(drive.reference, by, name)
     return drive.ask(choose, plan, said("mark_output_started", by, name))
 
@@ -375,6 +441,8 @@ def request_approval(drive: Drive, choose: Chooser) -> object:
 def decide_approval(drive: Drive, choose: Chooser) -> object:
     """Decide it, first or too late."""
     own = somebody(drive, choose)
+    if idle(choose, own.requests):
+        return None
     name = choose([*own.requests, *own.requests, *own.requests, "none"])
     decision = choose(("approved", "approved", "denied"))
     plan = effects.decide_approval(drive.reference, own.ref, name, decision)
@@ -385,8 +453,12 @@ def decide_approval(drive: Drive, choose: Chooser) -> object:
 def tool_call(drive: Drive, choose: Chooser) -> object:
     """Intend or begin a call."""
     by, call_id = authority(drive, choose), choose(("c1", "c2", "c3"))
+    if idle(choose, busy(drive, by)):
+        return None
     own = drive.reference.at(by.owner)
-    name, arguments = key(drive, own, choose), choose(ARGUMENTS)
+    name, arguments = key(own, choose), choose(ARGUMENTS)
+    asked = [one.call_id for one in own.requests.values() if not one.consumed]
+    call_id = choose((call_id, *asked[-1:] * 2))
     tool, digest = choose(("write", "write", "read")), arguments_digest(arguments)
     if choose((True, False, False)):
         plan = effects.intend_tool_call(
@@ -407,6 +479,8 @@ def complete_tool_call(drive: Drive, choose: Chooser) -> object:
     """Complete a call, in time or late."""
     by = authority(drive, choose)
     own = drive.reference.at(by.owner)
+    if idle(choose, own.calls):
+        return None
     at = choose([*own.calls, *own.calls, *own.calls, ("m1", "c1")])
     result = choose(("good", "good", None))
     plan = effects.complete_tool_call(drive.reference, by, *at, result)
@@ -416,7 +490,9 @@ def complete_tool_call(drive: Drive, choose: Chooser) -> object:
 def late_result(drive: Drive, choose: Chooser) -> object:
     """Store what became known after the end."""
     own = somebody(drive, choose)
-    at = choose([*own.calls, *own.calls, choose(KEYS)])
+    if idle(choose, own.calls) or idle(choose, own.messages):
+        return None
+    at = choose([*own.calls, *own.calls, choose([*own.messages, *KEYS])])
     name, call_id = (at, None) if isinstance(at, str) else at
     plan = effects.late_result(drive.reference, own.ref, name, call_id, "known")
     return drive.ask(choose, plan, said("late_result", own.ref, "host", at, "known"))
@@ -431,8 +507,7 @@ def move_clock(drive: Drive, choose: Chooser) -> None:
 
 def again(drive: Drive, choose: Chooser) -> None:
     """Say the last thing again."""
-    del choose
-    drive.again()
+    drive.again(choose)
 
 
 STEPS: Mapping[str, Step] = {
@@ -469,3 +544,21 @@ STEPS: Mapping[str, Step] = {
         again,
     )
 }
+
+OFTEN = {"claim": 2, "succeed": 3, "accept": 2, "admit": 6, "start": 5, "settle": 2}
+OFTEN |= {"take_over": 3, "spawn": 2, "tool_call": 4, "complete_tool_call": 2}
+OFTEN |= {"request_approval": 2, "decide_approval": 2, "save_checkpoint": 2}
+OFTEN |= {"mark_output_started": 2, "bar_replay": 2, "again": 3}
+WEIGHTED = [step for name, step in STEPS.items() for _ in range(OFTEN.get(name, 1))]
+"""The steps, those of the interesting states more than once."""
+
+
+def begin(drive: Drive, choose: Chooser) -> None:
+    """Choose what the walk is about; begin with a history of an older version."""
+    drive.focus = choose(range(len(FOCUS)))
+    if OLD not in FOCUS[drive.focus]:
+        return
+    drive.world.append(OLD, e.OwnershipClaimed(author="import", generation=0))
+    own = drive.reference.at(OLD)
+    own.status, own.term = "imported", 1
+    drive.check(drive.news(), OLD)

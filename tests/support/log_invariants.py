@@ -72,6 +72,12 @@ class Stream:
     """Of the live checkpoint."""
     seen: Counter[tuple[str, ...]] = field(default_factory=Counter[tuple[str, ...]])
 
+    def end(self) -> None:
+        """End the term: an absorption by what was only admitted ends with it."""
+        self.live = False
+        ended = {k: lead for k, lead in self.absorbed.items() if lead in self.accepted}
+        self.absorbed = ended
+
     def shared(self, key: str) -> set[str]:
         """Return the message and what it absorbed in its admission."""
         inner = {k for k, lead in self.absorbed.items() if lead == key}
@@ -141,13 +147,13 @@ class LogChecker:
                 again = event.outcome == "forced"
                 assert own.live or again, event
                 assert event.generation == own.generation
-                own.live = False
+                own.end()
             case e.OwnerTerminated():
                 assert own.live, event  # I5: one for each generation
-                own.live = False
+                own.end()
             case e.AuthorityRevoked(ends_holding=True):
                 assert own.live, event
-                own.live = False
+                own.end()
             case e.ConversationDeleted():
                 own.live, own.gone = False, True
             case e.CheckpointSaved():

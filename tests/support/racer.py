@@ -6,6 +6,7 @@ others use too. It says what was acknowledged, and what it was refused, line by 
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from random import Random
 
@@ -28,6 +29,12 @@ AGENTS = tuple(f"agent/{number}" for number in range(5))
 THING = OwnerRef("browser", "b1")
 
 
+def say(line: str) -> None:
+    """Tell the test."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
 class Racer:
     """One process: its ledger, the authorities it still believes in, its chances."""
 
@@ -47,7 +54,7 @@ class Racer:
             for one in self.ledger.history(owner)[version - 1 : version]
         )
         said = Acknowledged(command_id, owner.stream, version, wrote)
-        print("ack", said.line(), flush=True)
+        say(f"ack {said.line()}")
 
     def granted(self, authority: Authority, command_id: str) -> None:
         """Say that an authority was given, and keep it longer than is wise."""
@@ -59,7 +66,7 @@ class Racer:
             and hasattr(one.event, "process")
         ]
         said = Acknowledged(command_id, authority.owner.stream, versions[0])
-        print("ack", said.line(), flush=True)
+        say(f"ack {said.line()}")
         self.held = [*self.held[-3:], authority]
 
     def step(self) -> None:
@@ -209,7 +216,7 @@ def race(path: str, name: str, steps: int) -> None:
         for _ in range(steps):
             racer.step()
     for code, count in racer.refused.items():
-        print("refused", code, count, flush=True)
+        say(f"refused {code} {count}")
 
 
 def hash_of(name: str) -> int:

@@ -77,7 +77,7 @@ def clear_checkpoint(
 
 
 def mark_output_started(world: Reference, authority: Authority, key: str) -> Plan:
-    """Say that output is about to start."""
+    """Say that output is about to start; so the work has begun, said or not."""
     own = world.at(authority.owner)
     refused = world.fence(authority)
     if refused or not own.running(key):
@@ -87,7 +87,14 @@ def mark_output_started(world: Reference, authority: Authority, key: str) -> Pla
         return Plan(writes=False)
     if own.messages[key].outcome:
         return no("already_decided")
-    return Plan(then=lambda _: setattr(lead, "output", True))
+
+    def then(version: object) -> None:
+        assert isinstance(version, int)
+        lead.output = True
+        for one in own.group(lead):
+            one.started = one.started or version - 1
+
+    return Plan(then=then)
 
 
 def request_approval(

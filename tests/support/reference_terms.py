@@ -41,9 +41,9 @@ def admit(
     absorbed: tuple[str, ...] = (),
 ) -> None:
     """Make it an execution of the live term with all that it absorbs."""
-    if origin in HUMAN:
-        accept(own, key, digest, human=True)
     known = own.messages.setdefault(key, Message(key))
+    if origin in HUMAN and not known.accepted:
+        accept(own, key, digest, human=True)
     if own.running(key):
         return
     known.human = known.human or origin in HUMAN
@@ -153,8 +153,10 @@ def begin_term(world: Reference, own: Owner, incarnation: str, holder: Holder) -
         key, origin, digest = holder.first
         carried = own.running(key) and key in leads
         admit(own, key, origin, digest)
-        if carried and origin in HUMAN:
-            own.messages[key].human = True
+        if carried:
+            known = own.messages[key]
+            known.human = known.human or origin in HUMAN
+            known.digest = known.digest or digest
 
 
 def restart(world: Reference, own: Owner, incarnation: str, holder: Holder) -> None:

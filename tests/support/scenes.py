@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from worlds import World
-
 from tenure import (
     Authority,
     Event,
@@ -17,6 +15,7 @@ from tenure import (
     arguments_digest,
 )
 from tenure_ledger import events as e
+from worlds import World
 
 __all__ = [
     "JOB",

@@ -7,7 +7,7 @@ what a call appended, as short lines: ``ses_1 ExecutionSettled@2 m1 completed``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -150,7 +150,7 @@ class World:
         return [line(one) for one in self.ledger.events(after)]
 
     @contextmanager
-    def writes(self) -> Iterator[list[str]]:
+    def writes(self) -> Generator[list[str]]:
         """Fill the list with a line for each event that the block appended."""
         before = self.ledger.head().position
         lines: list[str] = []
@@ -160,7 +160,7 @@ class World:
     @contextmanager
     def refuses(
         self, kind: type[R], *but_writes: str
-    ) -> Iterator[pytest.ExceptionInfo[R]]:
+    ) -> Generator[pytest.ExceptionInfo[R]]:
         """Hold that the block is refused with exactly this kind, and writes nothing.
 
         ``but_writes``: the lines of what it stores all the same.

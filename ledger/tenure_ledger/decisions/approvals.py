@@ -14,6 +14,7 @@ from tenure_ledger.decisions.work import (
     Work,
     blocked,
     fence,
+    unknown,
 )
 from tenure_ledger.errors import (
     AlreadyDecided,
@@ -21,7 +22,6 @@ from tenure_ledger.errors import (
     NotAdmitted,
     NotFound,
     Rejection,
-    UnknownOwner,
     refuse,
 )
 from tenure_ledger.folds.effects import Approval, Effects
@@ -116,7 +116,7 @@ def decide_approval(
     if refusal is not None:
         return refusal
     if not state.version:
-        return refuse(UnknownOwner, f"nothing is on record for {owner}")
+        return unknown(owner)
     known = state.effects.approvals.get(command.request_id)
     if known is None:
         return refuse(

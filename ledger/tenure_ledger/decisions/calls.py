@@ -18,6 +18,7 @@ from tenure_ledger.decisions.work import (
     Work,
     blocked,
     fence,
+    unknown,
 )
 from tenure_ledger.errors import (
     AlreadyDecided,
@@ -28,7 +29,6 @@ from tenure_ledger.errors import (
     NotFound,
     OwnerEnded,
     Rejection,
-    UnknownOwner,
     refuse,
 )
 from tenure_ledger.folds.effects import Call
@@ -326,7 +326,7 @@ def decide_late(
     if refusal is not None:
         return refusal
     if not state.version:
-        return refuse(UnknownOwner, f"nothing is on record for {owner}")
+        return unknown(owner)
     work = Work(states, context)
     if command.call_id is not None:
         call = state.effects.calls.get((command.message_id, command.call_id))

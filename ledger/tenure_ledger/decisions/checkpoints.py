@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from tenure_ledger import events as e
 from tenure_ledger.decisions.ending import CANCELLING, live_keys
-from tenure_ledger.decisions.executions import admitted
+from tenure_ledger.decisions.executions import admitted, start
 from tenure_ledger.decisions.upkeep import descendants
 from tenure_ledger.decisions.work import (
     At,
@@ -17,6 +17,7 @@ from tenure_ledger.decisions.work import (
     Work,
     blocked,
     fence,
+    unknown,
 )
 from tenure_ledger.errors import (
     AlreadyDecided,
@@ -26,7 +27,6 @@ from tenure_ledger.errors import (
     OwnerEnded,
     Rejection,
     StaleCheckpoint,
-    UnknownOwner,
     refuse,
 )
 from tenure_ledger.folds.executions import Execution
@@ -232,6 +232,9 @@ def decide_mark(
     refusal = _unsettled(state, command.message_id)
     if refusal is not None or known is None:
         return refusal or refuse(NotAdmitted, "admit the message first")
+    if not known.started:
+        # Else the next term would take it for work that nobody began.
+        start(work, owner, known)
     event = e.OutputStarted(**work.by_holder(owner), key=known.key)
     return work.decided(At(work.add(owner.stream, event)))
 
@@ -258,7 +261,7 @@ def decide_bar(
 
 def _barrable(state: State, command: BarReplay) -> Rejection | None:
     if not state.version:
-        return refuse(UnknownOwner, f"nothing is on record for {command.owner}")
+        return unknown(command.owner)
     own = state.ownership
     if own.status == "terminal" and not state.executions.open:
         return refuse(
@@ -311,6 +314,7 @@ def _barred_at(state: State, command: BarReplay, covered: list[Execution]) -> in
         checkpoint = bars.checkpoint
         newer = checkpoint is not None and checkpoint.version > at
         newer = newer or any(one.known > at for one in covered)
+        newer = newer or state.ownership.term_version > at
         spawned = state.ownership.children.values()
         newer = newer or any(child.version > at for child in spawned)
         return 0 if newer else at

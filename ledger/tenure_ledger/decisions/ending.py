@@ -20,6 +20,7 @@ __all__ = [
     "Ending",
     "close_term",
     "end_things",
+    "leads",
     "live_keys",
     "release",
     "things",
@@ -50,6 +51,12 @@ def live_keys(state: State) -> list[Execution]:
     ]
 
 
+def leads(state: State, keys: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the executions that these keys are, or were absorbed by."""
+    known = [state.executions.by_key.get(key) for key in keys]
+    return tuple((one.absorbed_by or one.key) for one in known if one is not None)
+
+
 def close_term(
     work: Work,
     owner: OwnerRef,
@@ -58,6 +65,7 @@ def close_term(
 ) -> Ending:
     """Settle what was started, close calls and approvals, clear the checkpoint."""
     state = work.state(owner)
+    finishes = leads(state, finishes)
     facts: list[e.Fact] = []
     ended: list[str] = []
     for one in live_keys(state):
@@ -94,16 +102,21 @@ def _outcome(
 ) -> e.SettleOutcome:
     if one.key in finishes or (one.into is not None and one.into in finishes):
         return "completed"
-    if any(bar.reason in CANCELLING for bar in state.recovery.bars(one)):
-        return "cancelled"
-    return "retired"
+    return "cancelled" if _cancelled(state, one) else "retired"
+
+
+def _cancelled(state: State, one: Execution) -> bool:
+    return any(bar.reason in CANCELLING for bar in state.recovery.bars(one))
 
 
 def _unfinished(state: State, one: Execution) -> list[e.Fact]:
-    """List what a person sent and nobody finished, with all that it absorbed."""
+    """List what a person sent, still wants and nobody finished, absorbed or not."""
     shared = [state.executions.by_key[key] for key in one.absorbed]
+    wanted = [each for each in (one, *shared) if each.open and each.human]
     facts = [
-        e.Fact(kind="unfinished", key=each.key) for each in (one, *shared) if each.human
+        e.Fact(kind="unfinished", key=each.key)
+        for each in wanted
+        if not _cancelled(state, each)
     ]
     if facts and one.output:
         facts.append(e.Fact(kind="output_may_have_been_seen", key=one.key))

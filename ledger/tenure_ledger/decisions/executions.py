@@ -49,6 +49,7 @@ __all__ = [
     "decide_settle",
     "decide_start",
     "late",
+    "start",
 ]
 
 HostOutcome = Literal["completed", "failed", "cancelled"]
@@ -358,9 +359,16 @@ def decide_start(
         if refusal is not None:
             return refusal
     into = None if command.into is None else _taking_in(state, command.into)
+    return work.decided(At(start(work, command.owner, known, into)))
+
+
+def start(
+    work: Work, owner: OwnerRef, known: Execution, into: str | None = None
+) -> int:
+    """Append the start of the execution that this message is, or is part of."""
     key = known.absorbed_by or known.key
-    started = e.ExecutionStarted(**work.by_holder(command.owner), key=key, into=into)
-    return work.decided(At(work.add(command.owner.stream, started)))
+    started = e.ExecutionStarted(**work.by_holder(owner), key=key, into=into)
+    return work.add(owner.stream, started)
 
 
 def _taking_in(state: State, key: str) -> str:

@@ -217,6 +217,8 @@ def _take_live(work: Work, command: TakeOver) -> Decided | Rejection:
     if refusal is None and own.agent_id is None:
         refusal = _why_not_thing(work, command)
         command = command._replace(agent_id=None)
+    elif refusal is None and command.agent_id is None:
+        refusal = refuse(InvalidInput, "agent_id is missing: name the running agent")
     if refusal is not None:
         return refusal
     if command.agent_id != own.agent_id:

@@ -24,6 +24,7 @@ from tenure_ledger.decisions.work import (
     Work,
     blocked,
     fence,
+    unknown,
 )
 from tenure_ledger.errors import (
     AlreadyDecided,
@@ -31,9 +32,9 @@ from tenure_ledger.errors import (
     NotFound,
     Rejection,
     StaleCheckpoint,
-    UnknownOwner,
     refuse,
 )
+from tenure_ledger.folds.relay import Rewrite
 from tenure_ledger.folds.stream import State
 from tenure_ledger.values import Authority, Boundary, OwnerRef
 
@@ -113,9 +114,7 @@ def decide_retire(
     own = state.ownership
     work = Work(states, context)
     boundary = command.boundary or default_boundary(state)
-    by_key = state.executions.by_key
-    finishes = tuple(by_key[key].absorbed_by or key for key in command.finishes)
-    ending = close_term(work, owner, work.by_holder(owner), finishes)
+    ending = close_term(work, owner, work.by_holder(owner), command.finishes)
     handover = command.handover
     cut = e.RetirementCut(
         **work.by_holder(owner),
@@ -216,13 +215,14 @@ def decide_rewrite(
     before = state.relay.rewrite
     digest = command.state.digest if command.state else None
     if before is not None and command.history_rewrite_generation <= before.generation:
-        same = (
+        again = Rewrite(
+            before.version,
             command.history_rewrite_generation,
             command.prompt_floor,
             command.checkpoint_seq,
             digest,
         )
-        if before[1:] == same:
+        if again == before:
             return work.decided(At(before.version))
         return refuse(
             StaleCheckpoint,
@@ -251,7 +251,7 @@ def decide_settle_interrupt(
     if refusal is not None:
         return refusal
     if not state.version:
-        return refuse(UnknownOwner, f"nothing is on record for {owner}")
+        return unknown(owner)
     known = state.relay.interrupts.get(command.interrupt_id)
     if known is None:
         return refuse(

@@ -10,7 +10,7 @@ from typing import get_args
 
 from tenure_ledger import events as e
 from tenure_ledger.decisions import notices
-from tenure_ledger.decisions.ending import CANCELLING, Ending, live_keys
+from tenure_ledger.decisions.ending import CANCELLING, Ending, leads, live_keys
 from tenure_ledger.decisions.work import Work
 from tenure_ledger.folds.executions import Execution
 from tenure_ledger.folds.stream import State
@@ -28,8 +28,12 @@ def ordered(reasons: set[ReplayReason]) -> tuple[ReplayReason, ...]:
 
 def covering(state: State, one: Execution) -> set[ReplayReason]:
     """Return every marker and bar that covers this execution."""
-    reasons: set[ReplayReason] = {bar.reason for bar in state.recovery.bars(one)}
-    if one.output and one.open:
+    if not one.open:
+        return set()
+    lead = state.executions.by_key.get(one.absorbed_by or one.key, one)
+    bars = [*state.recovery.bars(one), *state.recovery.bars(lead)]
+    reasons: set[ReplayReason] = {bar.reason for bar in bars}
+    if lead.output:
         reasons.add("visible_output_started")
     return reasons
 
@@ -98,7 +102,7 @@ def _outcome(
     checkpoint = state.recovery.checkpoint
     if checkpoint is None or not checkpoint.keys:
         return None
-    if one.key in checkpoint.keys:
+    if one.key in leads(state, checkpoint.keys):
         return None if resumable else "closed_in_recovery"
     return "outcome_unknown" if resumable else None
 

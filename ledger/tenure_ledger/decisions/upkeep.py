@@ -13,12 +13,12 @@ from tenure_ledger.decisions.work import (
     States,
     Work,
     blocked,
+    unknown,
 )
 from tenure_ledger.errors import (
     InvalidInput,
     NotFound,
     Rejection,
-    UnknownOwner,
     refuse,
 )
 from tenure_ledger.folds.ownership import Child
@@ -91,7 +91,7 @@ def decide_delete(
     if refusal is not None:
         return refusal
     if not state.version:
-        return refuse(UnknownOwner, f"nothing is on record for {owner}")
+        return unknown(owner)
     everyone = [owner, *descendants(states, owner)]
     for one in everyone[1:]:
         refusal = blocked(states[one.stream], one)

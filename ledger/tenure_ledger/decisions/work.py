@@ -42,6 +42,7 @@ __all__ = [
     "Work",
     "blocked",
     "fence",
+    "unknown",
 ]
 
 States = Mapping[str, State]
@@ -206,6 +207,14 @@ def blocked(state: State, owner: OwnerRef) -> Rejection | None:
             version=state.ownership.ended,
         )
     return None
+
+
+def unknown(owner: OwnerRef) -> Rejection:
+    """Refuse because nothing at all is on record."""
+    return refuse(
+        UnknownOwner,
+        f"nothing is on record for {owner}: check the id, or claim it first",
+    )
 
 
 def fence(state: State, authority: Authority) -> Rejection | None:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-from tenure_ledger.events import AgentBound, AgentReleased, Event
-from tenure_ledger.folds.judgement import APPLY, DUPLICATE, Judgement
+from tenure_ledger.events import AgentBound, AgentReleased
+from tenure_ledger.folds.judgement import (
+    APPLY,
+    DUPLICATE,
+    Judgement,
+    Rule,
+    Rules,
+    Value,
+)
 from tenure_ledger.values import OwnerRef
 
-__all__ = ["Binding"]
+__all__ = ["RULES", "Binding"]
 
 
-class Binding(NamedTuple):
+class Binding(Value, frozen=True):
     """The owner that the agent holds now, if any."""
 
     owner: OwnerRef | None = None
@@ -20,27 +25,29 @@ class Binding(NamedTuple):
     """Version of the event that bound or released it last."""
 
 
-def judge(state: Binding, event: Event) -> Judgement:
-    """Say what a binding event is to this state (module `judgement`)."""
-    match event:
-        case AgentBound():
-            if state.owner is None:
-                return APPLY
-            return DUPLICATE if state.owner == event.owner else state.version
-        case AgentReleased():
-            if state.owner is None:
-                return DUPLICATE
-            return APPLY if state.owner == event.owner else state.version
-        case _:
-            return APPLY
+def _judge_bound(_own: object, state: Binding, event: AgentBound) -> Judgement:
+    if state.owner is None:
+        return APPLY
+    return DUPLICATE if state.owner == event.owner else state.version
 
 
-def apply(state: Binding, version: int, event: Event) -> Binding:
-    """Return the state after a binding event."""
-    match event:
-        case AgentBound():
-            return Binding(event.owner, event.generation, version)
-        case AgentReleased():
-            return Binding(None, state.generation, version)
-        case _:
-            return state
+def _bind(_own: object, _state: Binding, version: int, event: AgentBound) -> Binding:
+    return Binding(event.owner, event.generation, version)
+
+
+def _judge_released(_own: object, state: Binding, event: AgentReleased) -> Judgement:
+    if state.owner is None:
+        return DUPLICATE
+    return APPLY if state.owner == event.owner else state.version
+
+
+def _release(
+    _own: object, state: Binding, version: int, _event: AgentReleased
+) -> Binding:
+    return Binding(None, state.generation, version)
+
+
+RULES: Rules[Binding] = {
+    AgentBound: Rule(_judge_bound, _bind),
+    AgentReleased: Rule(_judge_released, _release),
+}

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import NamedTuple
 
 from immutables import Map
+from msgspec.structs import replace
 
 from tenure_ledger.events import (
     ApprovalClosed,
@@ -15,22 +15,29 @@ from tenure_ledger.events import (
     CallOutcome,
     CloseReason,
     Decision,
-    Event,
     LateResult,
     ToolCallClosed,
     ToolCallCompleted,
     ToolCallDispatched,
     ToolCallIntended,
 )
-from tenure_ledger.folds.judgement import APPLY, DUPLICATE, Judgement, without
+from tenure_ledger.folds.judgement import (
+    APPLY,
+    DUPLICATE,
+    Judgement,
+    Rule,
+    Rules,
+    Value,
+    without,
+)
 
-__all__ = ["Approval", "Call", "CallKey", "Effects"]
+__all__ = ["RULES", "Approval", "Call", "CallKey", "Effects"]
 
 CallKey = tuple[str, str]
 """Message id and call id."""
 
 
-class Call(NamedTuple):
+class Call(Value, frozen=True):
     """One tool call. Numbers are versions in the owner's stream; 0: not."""
 
     key: str
@@ -54,7 +61,7 @@ class Call(NamedTuple):
         return not (self.completed or self.closed)
 
 
-class Approval(NamedTuple):
+class Approval(Value, frozen=True):
     """One request for a person's decision. Numbers are versions; 0: not."""
 
     request_id: str
@@ -79,7 +86,7 @@ class Approval(NamedTuple):
         return not (self.consumed or self.closed or self.decision == "denied")
 
 
-class Effects(NamedTuple):
+class Effects(Value, frozen=True):
     """Every call and approval of an owner."""
 
     calls: Map[CallKey, Call] = Map()
@@ -90,130 +97,124 @@ class Effects(NamedTuple):
     """Call id -> its latest request id."""
 
 
-def judge(state: Effects, event: Event) -> Judgement:
-    """Say what an effect event is to this state (module `judgement`)."""
-    match event:
-        case ToolCallIntended():
-            known = state.calls.get((event.key, event.call_id))
-            if known is None:
-                return APPLY
-            same = (known.tool, known.arguments) == (event.tool, event.arguments)
-            return DUPLICATE if same else known.intended
-        case ToolCallDispatched() | ToolCallCompleted() | ToolCallClosed():
-            return _judge_call(state.calls.get((event.key, event.call_id)), event)
-        case LateResult(call_id=str(call_id)):
-            known = state.calls.get((event.key, call_id))
-            if known is None:
-                return 0
-            return DUPLICATE if known.late else APPLY
-        case ApprovalRequested():
-            known_request = state.approvals.get(event.request_id)
-            return APPLY if known_request is None else DUPLICATE
-        case ApprovalDecided() | ApprovalConsumed() | ApprovalClosed():
-            return _judge_approval(state.approvals.get(event.request_id), event)
-        case _:
-            return APPLY
-
-
-def _judge_call(
-    known: Call | None,
-    event: ToolCallDispatched | ToolCallCompleted | ToolCallClosed,
-) -> Judgement:
+def _judge_intended(_own: object, state: Effects, event: ToolCallIntended) -> Judgement:
+    known = state.calls.get((event.key, event.call_id))
     if known is None:
-        return 0
-    match event:
-        case ToolCallDispatched():
-            if known.dispatched:
-                return DUPLICATE
-            return known.closed or APPLY
-        case ToolCallCompleted():
-            if known.completed:
-                same = known.result == event.result
-                return DUPLICATE if same else known.completed
-            return known.closed or APPLY
-        case ToolCallClosed():
-            if known.closed:
-                return DUPLICATE if known.outcome == event.outcome else known.closed
-            return known.completed or APPLY
+        return APPLY
+    same = known.tool == event.tool and known.arguments == event.arguments
+    return DUPLICATE if same else known.intended
 
 
-def _judge_approval(
-    known: Approval | None,
-    event: ApprovalDecided | ApprovalConsumed | ApprovalClosed,
-) -> Judgement:
-    if known is None:
-        return 0
-    match event:
-        case ApprovalDecided():
-            if known.decided:
-                same = known.decision == event.decision
-                return DUPLICATE if same else known.decided
-            return known.closed or APPLY
-        case ApprovalConsumed():
-            return DUPLICATE if known.consumed else known.closed or APPLY
-        case ApprovalClosed():
-            return DUPLICATE if known.closed else known.consumed or APPLY
-
-
-def apply(state: Effects, version: int, event: Event) -> Effects:
-    """Return the state after an effect event."""
-    match event:
-        case ToolCallIntended():
-            call = Call(
-                event.key,
-                event.call_id,
-                event.tool,
-                event.arguments,
-                event.idempotency_key,
-                version,
-            )
-            return _put_call(state, call)
-        case ToolCallDispatched() | ToolCallCompleted() | ToolCallClosed():
-            return _advance_call(state, version, event)
-        case LateResult(call_id=str(call_id)):
-            known = state.calls.get((event.key, call_id))
-            if known is None:
-                return state
-            return _put_call(state, known._replace(late=version, result=event.result))
-        case ApprovalRequested():
-            return _put_approval(state, _requested(version, event))
-        case ApprovalDecided() | ApprovalConsumed() | ApprovalClosed():
-            return _advance_approval(state, version, event)
-        case _:
-            return state
-
-
-def _put_call(state: Effects, call: Call) -> Effects:
-    at = (call.key, call.call_id)
-    opened = (
-        state.open_calls.set(at, call.intended)
-        if call.open
-        else without(state.open_calls, at)
+def _intend(
+    _own: object, state: Effects, version: int, event: ToolCallIntended
+) -> Effects:
+    call = Call(
+        event.key,
+        event.call_id,
+        event.tool,
+        event.arguments,
+        event.idempotency_key,
+        version,
     )
-    return state._replace(calls=state.calls.set(at, call), open_calls=opened)
+    return _put_call(state, call)
 
 
-def _advance_call(
-    state: Effects,
-    version: int,
-    event: ToolCallDispatched | ToolCallCompleted | ToolCallClosed,
+def _judge_dispatched(
+    _own: object, state: Effects, event: ToolCallDispatched
+) -> Judgement:
+    known = state.calls.get((event.key, event.call_id))
+    if known is None:
+        return 0
+    if known.dispatched:
+        return DUPLICATE
+    return known.closed or APPLY
+
+
+def _dispatch(
+    _own: object, state: Effects, version: int, event: ToolCallDispatched
 ) -> Effects:
     known = state.calls.get((event.key, event.call_id))
     if known is None:
         return state
-    match event:
-        case ToolCallDispatched():
-            return _put_call(state, known._replace(dispatched=version))
-        case ToolCallCompleted():
-            done = known._replace(completed=version, result=event.result)
-            return _put_call(state, done)
-        case ToolCallClosed():
-            closed = known._replace(closed=version, outcome=event.outcome)
-            return _put_call(state, closed)
+    return _put_call(state, replace(known, dispatched=version))
 
 
-def _requested(version: int, event: ApprovalRequested) -> Approval:
-    return Approval(
+def _judge_completed(
+    _own: object, state: Effects, event: ToolCallCompleted
+) -> Judgement:
+    known = state.calls.get((event.key, event.call_id))
+    if known is None:
+        return 0
+    if known.completed:
+        return DUPLICATE if known.result == event.result else known.completed
+    return known.closed or APPLY
+
+
+def _complete(
+    _own: object, state: Effects, version: int, event: ToolCallCompleted
+) -> Effects:
+    known = state.calls.get((event.key, event.call_id))
+    if known is None:
+        return state
+    return _put_call(state, replace(known, completed=version, result=event.result))
+
+
+def _judge_closed(_own: object, state: Effects, event: ToolCallClosed) -> Judgement:
+    known = state.calls.get((event.key, event.call_id))
+    if known is None:
+        return 0
+    if known.closed:
+        return DUPLICATE if known.outcome == event.outcome else known.closed
+    return known.completed or APPLY
+
+
+def _close(
+    _own: object, state: Effects, version: int, event: ToolCallClosed
+) -> Effects:
+    known = state.calls.get((event.key, event.call_id))
+    if known is None:
+        return state
+    return _put_call(state, replace(known, closed=version, outcome=event.outcome))
+
+
+def _judge_late(_own: object, state: Effects, event: LateResult) -> Judgement:
+    if event.call_id is None:
+        return APPLY
+    known = state.calls.get((event.key, event.call_id))
+    if known is None:
+        return 0
+    return DUPLICATE if known.late else APPLY
+
+
+def _late(_own: object, state: Effects, version: int, event: LateResult) -> Effects:
+    known = None
+    if event.call_id is not None:
+        known = state.calls.get((event.key, event.call_id))
+    if known is None:
+        return state
+    return _put_call(state, replace(known, late=version, result=event.result))
+
+
+def _put_call(state: Effects, call: Call) -> Effects:
+    at = (call.key, call.call_id)
+    opened = state.open_calls
+    if not call.open:
+        opened = without(opened, at)
+    elif opened.get(at) != call.intended:
+        opened = opened.set(at, call.intended)
+    return replace(state, calls=state.calls.set(at, call), open_calls=opened)
+
+
+def _judge_requested(
+    _own: object, state: Effects, event: ApprovalRequested
+) -> Judgement:
+    return DUPLICATE if event.request_id in state.approvals else APPLY
+
+
+def _request(
+    _own: object, state: Effects, version: int, event: ApprovalRequested
+) -> Effects:
+    approval = Approval(
         event.request_id,
         event.call_id,
         event.tool,
@@ -223,37 +224,82 @@ def _requested(version: int, event: ApprovalRequested) -> Approval:
         event.expires_at,
         version,
     )
+    return _put_approval(state, approval)
+
+
+def _judge_decided(_own: object, state: Effects, event: ApprovalDecided) -> Judgement:
+    known = state.approvals.get(event.request_id)
+    if known is None:
+        return 0
+    if known.decided:
+        return DUPLICATE if known.decision == event.decision else known.decided
+    return known.closed or APPLY
+
+
+def _decide(
+    _own: object, state: Effects, version: int, event: ApprovalDecided
+) -> Effects:
+    known = state.approvals.get(event.request_id)
+    if known is None:
+        return state
+    decision, author = event.decision, event.author
+    known = replace(known, decided=version, decision=decision, author=author)
+    return _put_approval(state, known)
+
+
+def _judge_consumed(_own: object, state: Effects, event: ApprovalConsumed) -> Judgement:
+    known = state.approvals.get(event.request_id)
+    if known is None:
+        return 0
+    return DUPLICATE if known.consumed else known.closed or APPLY
+
+
+def _consume(
+    _own: object, state: Effects, version: int, event: ApprovalConsumed
+) -> Effects:
+    known = state.approvals.get(event.request_id)
+    if known is None:
+        return state
+    return _put_approval(state, replace(known, consumed=version))
+
+
+def _judge_ended(_own: object, state: Effects, event: ApprovalClosed) -> Judgement:
+    known = state.approvals.get(event.request_id)
+    if known is None:
+        return 0
+    return DUPLICATE if known.closed else known.consumed or APPLY
+
+
+def _end(_own: object, state: Effects, version: int, event: ApprovalClosed) -> Effects:
+    known = state.approvals.get(event.request_id)
+    if known is None:
+        return state
+    return _put_approval(state, replace(known, closed=version, reason=event.reason))
 
 
 def _put_approval(state: Effects, approval: Approval) -> Effects:
     at = approval.request_id
-    opened = (
-        state.open_approvals.set(at, approval.requested)
-        if approval.open
-        else without(state.open_approvals, at)
-    )
-    return state._replace(
+    opened = state.open_approvals
+    if not approval.open:
+        opened = without(opened, at)
+    elif opened.get(at) != approval.requested:
+        opened = opened.set(at, approval.requested)
+    return replace(
+        state,
         approvals=state.approvals.set(at, approval),
         open_approvals=opened,
         by_call=state.by_call.set(approval.call_id, at),
     )
 
 
-def _advance_approval(
-    state: Effects,
-    version: int,
-    event: ApprovalDecided | ApprovalConsumed | ApprovalClosed,
-) -> Effects:
-    known = state.approvals.get(event.request_id)
-    if known is None:
-        return state
-    match event:
-        case ApprovalDecided():
-            known = known._replace(
-                decided=version, decision=event.decision, author=event.author
-            )
-        case ApprovalConsumed():
-            known = known._replace(consumed=version)
-        case ApprovalClosed():
-            known = known._replace(closed=version, reason=event.reason)
-    return _put_approval(state, known)
+RULES: Rules[Effects] = {
+    ToolCallIntended: Rule(_judge_intended, _intend),
+    ToolCallDispatched: Rule(_judge_dispatched, _dispatch),
+    ToolCallCompleted: Rule(_judge_completed, _complete),
+    ToolCallClosed: Rule(_judge_closed, _close),
+    LateResult: Rule(_judge_late, _late),
+    ApprovalRequested: Rule(_judge_requested, _request),
+    ApprovalDecided: Rule(_judge_decided, _decide),
+    ApprovalConsumed: Rule(_judge_consumed, _consume),
+    ApprovalClosed: Rule(_judge_ended, _end),
+}

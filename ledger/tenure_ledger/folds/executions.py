@@ -7,9 +7,8 @@ Source of the rules: design sections 4, 5 and 6.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from immutables import Map
+from msgspec.structs import replace
 
 from tenure_ledger.events import (
     AuthorityRevoked,
@@ -26,16 +25,25 @@ from tenure_ledger.events import (
     StripVerdict,
     SubmissionAccepted,
 )
-from tenure_ledger.folds.judgement import APPLY, DUPLICATE, Judgement, without
+from tenure_ledger.folds.judgement import (
+    APPLY,
+    DUPLICATE,
+    Judgement,
+    Rule,
+    Rules,
+    Value,
+    always,
+    without,
+)
 from tenure_ledger.folds.ownership import Ownership
 from tenure_ledger.values import Origin
 
-__all__ = ["Execution", "Executions"]
+__all__ = ["RULES", "Execution", "Executions"]
 
 HUMAN: frozenset[str] = frozenset({"human", "human_successor_root"})
 
 
-class Execution(NamedTuple):
+class Execution(Value, frozen=True):
     """One message of one owner. Numbers are versions in the owner's stream; 0: not."""
 
     key: str
@@ -76,7 +84,7 @@ class Execution(NamedTuple):
         return self.admitted or self.accepted
 
 
-class Executions(NamedTuple):
+class Executions(Value, frozen=True):
     """Every execution of an owner."""
 
     by_key: Map[str, Execution] = Map()
@@ -91,31 +99,6 @@ class Executions(NamedTuple):
         return [self.by_key[key] for key, _ in order]
 
 
-def judge(own: Ownership, state: Executions, event: Event) -> Judgement:
-    """Say what an execution event is to this state (module `judgement`)."""
-    match event:
-        case SubmissionAccepted():
-            return _judge_accept(state.by_key.get(event.key), event)
-        case ExecutionAdmitted():
-            return _judge_admit(own, state, event)
-        case ExecutionStarted() | OutputStarted() | ExecutionSettled():
-            return _judge_progress(own, state.by_key.get(event.key), event)
-        case StaleRequestStripped():
-            known = state.by_key.get(event.key)
-            if known is None:
-                return APPLY
-            if known.stripped:
-                return DUPLICATE
-            return known.admitted if _live(own, known) else APPLY
-        case LateResult(call_id=None):
-            known = state.by_key.get(event.key)
-            if known is None:
-                return 0
-            return DUPLICATE if known.late else APPLY
-        case _:
-            return APPLY
-
-
 def _live(own: Ownership, known: Execution) -> bool:
     """Say whether it is admitted to the live term."""
     running = own.status in {"live", "imported"}
@@ -127,7 +110,10 @@ def _conflicting(first: str | None, second: str | None) -> bool:
     return first is not None and second is not None and first != second
 
 
-def _judge_accept(known: Execution | None, event: SubmissionAccepted) -> Judgement:
+def _judge_accept(
+    _own: object, state: Executions, event: SubmissionAccepted
+) -> Judgement:
+    known = state.by_key.get(event.key)
     if known is None:
         return APPLY
     if _conflicting(known.digest, event.content_digest):
@@ -154,52 +140,59 @@ def _judge_admit(
     return APPLY
 
 
-def _judge_progress(
-    own: Ownership,
-    known: Execution | None,
-    event: ExecutionStarted | OutputStarted | ExecutionSettled,
+def _judge_start(
+    own: Ownership, state: Executions, event: ExecutionStarted
 ) -> Judgement:
+    known = state.by_key.get(event.key)
+    if known is not None and known.started:
+        return DUPLICATE
+    return _judge_progress(own, known)
+
+
+def _judge_output(own: Ownership, state: Executions, event: OutputStarted) -> Judgement:
+    known = state.by_key.get(event.key)
+    if known is not None and known.output:
+        return DUPLICATE
+    return _judge_progress(own, known)
+
+
+def _judge_progress(own: Ownership, known: Execution | None) -> Judgement:
     if known is None:
         return 0
-    if isinstance(event, ExecutionSettled):
-        if not known.settled:
-            return APPLY
-        return DUPLICATE if known.outcome == event.outcome else known.settled
-    if isinstance(event, ExecutionStarted) and known.started:
-        return DUPLICATE
-    if isinstance(event, OutputStarted) and known.output:
-        return DUPLICATE
     if known.settled or not _live(own, known):
         return known.settled or own.ended or known.admitted
     return APPLY
 
 
-def apply(own: Ownership, state: Executions, version: int, event: Event) -> Executions:
-    """Return the state after an execution event, or after the end of a term."""
-    match event:
-        case SubmissionAccepted():
-            return _accept(state, version, event)
-        case ExecutionAdmitted():
-            return _admit(own, state, version, event)
-        case ExecutionStarted():
-            return _start(state, version, event)
-        case ExecutionSettled():
-            return _settle(state, version, event)
-        case OutputStarted():
-            known = _known(state, event.key)
-            return _update(state, known._replace(output=version))
-        case StaleRequestStripped():
-            known = _known(state, event.key)
-            known = known._replace(stripped=version, verdict=event.verdict)
-            return _update(state, known)._replace(open=without(state.open, event.key))
-        case LateResult(call_id=None):
-            return _update(state, _known(state, event.key)._replace(late=version))
-        case (
-            RetirementCut() | OwnerTerminated() | AuthorityRevoked(ends_holding=True)
-        ):
-            return _end_term(state)
-        case _:
-            return state
+def _judge_settle(
+    _own: object, state: Executions, event: ExecutionSettled
+) -> Judgement:
+    known = state.by_key.get(event.key)
+    if known is None:
+        return 0
+    if not known.settled:
+        return APPLY
+    return DUPLICATE if known.outcome == event.outcome else known.settled
+
+
+def _judge_strip(
+    own: Ownership, state: Executions, event: StaleRequestStripped
+) -> Judgement:
+    known = state.by_key.get(event.key)
+    if known is None:
+        return APPLY
+    if known.stripped:
+        return DUPLICATE
+    return known.admitted if _live(own, known) else APPLY
+
+
+def _judge_late(_own: object, state: Executions, event: LateResult) -> Judgement:
+    if event.call_id is not None:
+        return APPLY
+    known = state.by_key.get(event.key)
+    if known is None:
+        return 0
+    return DUPLICATE if known.late else APPLY
 
 
 def _known(state: Executions, key: str) -> Execution:
@@ -207,12 +200,16 @@ def _known(state: Executions, key: str) -> Execution:
 
 
 def _update(state: Executions, known: Execution) -> Executions:
-    return state._replace(by_key=state.by_key.set(known.key, known))
+    by_key = state.by_key.set(known.key, known)
+    return Executions(by_key, state.open, state.last_started)
 
 
-def _accept(state: Executions, version: int, event: SubmissionAccepted) -> Executions:
+def _accept(
+    _own: object, state: Executions, version: int, event: SubmissionAccepted
+) -> Executions:
     known = _known(state, event.key)
-    known = known._replace(
+    known = replace(
+        known,
         accepted=known.accepted or version,
         sender=known.sender if known.sender is not None else event.sender,
         digest=known.digest if known.digest is not None else event.content_digest,
@@ -233,7 +230,8 @@ def _admit(
     by_key, opened = state.by_key, state.open
     for key in (event.key, *event.absorbed):
         known = by_key.get(key) or Execution(key)
-        known = known._replace(
+        known = replace(
+            known,
             admitted=version,
             term=own.term,
             generation=event.generation,
@@ -241,7 +239,8 @@ def _admit(
             absorbed_by=None if key == event.key else event.key,
         )
         if key == event.key:
-            known = known._replace(
+            known = replace(
+                known,
                 origin=event.origin,
                 sender=known.sender if known.sender is not None else event.sender,
                 digest=known.digest
@@ -265,24 +264,56 @@ def _sharing(state: Executions, known: Execution) -> list[Execution]:
     ]
 
 
-def _start(state: Executions, version: int, event: ExecutionStarted) -> Executions:
+def _start(
+    _own: object, state: Executions, version: int, event: ExecutionStarted
+) -> Executions:
     by_key = state.by_key
     for known in _sharing(state, _known(state, event.key)):
-        now = known._replace(started=version, into=event.into)
+        now = replace(known, started=version, into=event.into)
         by_key = by_key.set(known.key, now)
     return Executions(by_key, state.open, by_key.get(event.key))
 
 
-def _settle(state: Executions, version: int, event: ExecutionSettled) -> Executions:
+def _settle(
+    _own: object, state: Executions, version: int, event: ExecutionSettled
+) -> Executions:
     by_key, opened = state.by_key, state.open
     for known in _sharing(state, _known(state, event.key)):
-        now = known._replace(settled=version, outcome=event.outcome)
+        now = replace(known, settled=version, outcome=event.outcome)
         by_key = by_key.set(known.key, now)
         opened = without(opened, known.key)
     return Executions(by_key, opened, state.last_started)
 
 
-def _end_term(state: Executions) -> Executions:
+def _output(
+    _own: object, state: Executions, version: int, event: OutputStarted
+) -> Executions:
+    return _update(state, replace(_known(state, event.key), output=version))
+
+
+def _strip(
+    _own: object, state: Executions, version: int, event: StaleRequestStripped
+) -> Executions:
+    known = _known(state, event.key)
+    known = replace(known, stripped=version, verdict=event.verdict)
+    return Executions(
+        state.by_key.set(event.key, known),
+        without(state.open, event.key),
+        state.last_started,
+    )
+
+
+def _late(
+    _own: object, state: Executions, version: int, event: LateResult
+) -> Executions:
+    if event.call_id is not None:
+        return state
+    return _update(state, replace(_known(state, event.key), late=version))
+
+
+def _end_term(
+    _own: object, state: Executions, _version: int, _event: Event
+) -> Executions:
     """Forget what was only admitted: it ends with its term, and so does what it took.
 
     What it had absorbed and a person sent is carried over by itself.
@@ -294,5 +325,25 @@ def _end_term(state: Executions) -> Executions:
             continue
         opened = opened.delete(key)
         for one in _sharing(state, ended)[1:]:
-            by_key = by_key.set(one.key, one._replace(absorbed_by=None))
+            by_key = by_key.set(one.key, replace(one, absorbed_by=None))
     return Executions(by_key, opened, state.last_started)
+
+
+def _revoke(
+    own: Ownership, state: Executions, version: int, event: AuthorityRevoked
+) -> Executions:
+    return _end_term(own, state, version, event) if event.ends_holding else state
+
+
+RULES: Rules[Executions] = {
+    SubmissionAccepted: Rule(_judge_accept, _accept),
+    ExecutionAdmitted: Rule(_judge_admit, _admit),
+    ExecutionStarted: Rule(_judge_start, _start),
+    OutputStarted: Rule(_judge_output, _output),
+    ExecutionSettled: Rule(_judge_settle, _settle),
+    StaleRequestStripped: Rule(_judge_strip, _strip),
+    LateResult: Rule(_judge_late, _late),
+    RetirementCut: Rule(always, _end_term),
+    OwnerTerminated: Rule(always, _end_term),
+    AuthorityRevoked: Rule(always, _revoke),
+}

@@ -26,7 +26,6 @@ __all__ = [
     "Rules",
     "Value",
     "always",
-    "put",
     "without",
 ]
 
@@ -76,8 +75,3 @@ def always(_own: object, _part: object, _event: Event) -> Judgement:
 def without(mapping: Map[K, V], key: K) -> Map[K, V]:
     """Return the map without ``key``; the same map if it is not there."""
     return mapping.delete(key) if key in mapping else mapping
-
-
-def put(mapping: Map[K, V], rows: Mapping[K, V]) -> Map[K, V]:
-    """Return the map with all of ``rows``."""
-    return mapping.update(rows)

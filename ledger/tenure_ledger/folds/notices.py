@@ -6,21 +6,28 @@ pending again when it ends otherwise (design section 6).
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from immutables import Map
+from msgspec.structs import replace
 
 from tenure_ledger.events import (
-    Event,
     ExecutionSettled,
     Fact,
     NoticeDelivered,
     NoticeIssued,
 )
-from tenure_ledger.folds.judgement import APPLY, DUPLICATE, Judgement, without
+from tenure_ledger.folds.judgement import (
+    APPLY,
+    DUPLICATE,
+    Judgement,
+    Rule,
+    Rules,
+    Value,
+    always,
+    without,
+)
 from tenure_ledger.values import OwnerRef
 
-__all__ = ["NOTICE", "Notice", "Notices"]
+__all__ = ["NOTICE", "RULES", "Notice", "Notices"]
 
 NOTICE = (
     "This subtask stopped during a restart and did not report a result. Its work may "
@@ -50,7 +57,7 @@ _FACTS = {
 }
 
 
-class Notice(NamedTuple):
+class Notice(Value, frozen=True):
     """One notice, and how far it got."""
 
     notice: str
@@ -78,7 +85,7 @@ def _line(fact: Fact) -> str:
     return f"- {what}: {_FACTS[fact.kind]}"
 
 
-class Notices(NamedTuple):
+class Notices(Value, frozen=True):
     """Every notice of an owner."""
 
     by_id: Map[str, Notice] = Map()
@@ -91,58 +98,64 @@ class Notices(NamedTuple):
         return [self.by_id[at] for at, _ in order]
 
 
-def judge(state: Notices, event: Event) -> Judgement:
-    """Say what a notice event is to this state (module `judgement`)."""
-    match event:
-        case NoticeIssued():
-            return DUPLICATE if event.notice in state.by_id else APPLY
-        case NoticeDelivered():
-            known = state.by_id.get(event.notice)
-            if known is None:
-                return 0
-            return DUPLICATE if known.done or known.key == event.key else APPLY
-        case _:
-            return APPLY
+def _judge_issued(_own: object, state: Notices, event: NoticeIssued) -> Judgement:
+    return DUPLICATE if event.notice in state.by_id else APPLY
 
 
-def apply(state: Notices, version: int, event: Event) -> Notices:
-    """Return the state after a notice event, or after the settle of an execution."""
-    match event:
-        case NoticeIssued():
-            notice = Notice(
-                event.notice,
-                version,
-                event.about,
-                event.about_generation,
-                event.event_type,
-                event.reasons,
-                event.facts,
-            )
-            return Notices(
-                state.by_id.set(event.notice, notice),
-                state.pending.set(event.notice, version),
-            )
-        case NoticeDelivered():
-            known = state.by_id.get(event.notice)
-            if known is None:
-                return state
-            known = known._replace(delivered=version, key=event.key)
-            return state._replace(by_id=state.by_id.set(event.notice, known))
-        case ExecutionSettled() if state.pending:
-            return _settled(state, version, event)
-        case _:
-            return state
+def _issue(_own: object, state: Notices, version: int, event: NoticeIssued) -> Notices:
+    notice = Notice(
+        event.notice,
+        version,
+        event.about,
+        event.about_generation,
+        event.event_type,
+        event.reasons,
+        event.facts,
+    )
+    return Notices(
+        state.by_id.set(event.notice, notice),
+        state.pending.set(event.notice, version),
+    )
 
 
-def _settled(state: Notices, version: int, event: ExecutionSettled) -> Notices:
+def _judge_delivered(_own: object, state: Notices, event: NoticeDelivered) -> Judgement:
+    known = state.by_id.get(event.notice)
+    if known is None:
+        return 0
+    return DUPLICATE if known.done or known.key == event.key else APPLY
+
+
+def _deliver(
+    _own: object, state: Notices, version: int, event: NoticeDelivered
+) -> Notices:
+    known = state.by_id.get(event.notice)
+    if known is None:
+        return state
+    known = replace(known, delivered=version, key=event.key)
+    return Notices(state.by_id.set(event.notice, known), state.pending)
+
+
+def _settled(
+    _own: object, state: Notices, version: int, event: ExecutionSettled
+) -> Notices:
+    """Take a notice as done with the completed execution that it was delivered to."""
+    if not state.pending:
+        return state
     by_id, pending = state.by_id, state.pending
     for at in state.pending:
         known = by_id[at]
         if known.key != event.key:
             continue
         if event.outcome == "completed":
-            by_id = by_id.set(at, known._replace(done=version))
+            by_id = by_id.set(at, replace(known, done=version))
             pending = without(pending, at)
         else:
-            by_id = by_id.set(at, known._replace(delivered=0, key=None))
+            by_id = by_id.set(at, replace(known, delivered=0, key=None))
     return Notices(by_id, pending)
+
+
+RULES: Rules[Notices] = {
+    NoticeIssued: Rule(_judge_issued, _issue),
+    NoticeDelivered: Rule(_judge_delivered, _deliver),
+    ExecutionSettled: Rule(always, _settled),
+}

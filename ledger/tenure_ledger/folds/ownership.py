@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from immutables import Map
+from msgspec.structs import replace
 
 from tenure_ledger.events import (
     AuthorityGranted,
@@ -17,23 +18,30 @@ from tenure_ledger.events import (
     ChildSpawned,
     ConversationDeleted,
     CutOutcome,
-    Event,
     GenerationAdvanced,
     OwnershipClaimed,
     OwnerTerminated,
     RetirementCut,
 )
-from tenure_ledger.folds.judgement import APPLY, DUPLICATE, Judgement
+from tenure_ledger.folds.judgement import (
+    APPLY,
+    DUPLICATE,
+    Judgement,
+    Rule,
+    Rules,
+    Value,
+    always,
+)
 from tenure_ledger.values import Boundary, OwnerRef
 
-__all__ = ["Child", "Cut", "Holding", "Ownership", "Status", "Terminal"]
+__all__ = ["RULES", "Child", "Cut", "Holding", "Ownership", "Status", "Terminal"]
 
 Status = Literal["absent", "imported", "live", "cut", "terminal", "revoked", "deleted"]
 """The rows of the table in design section 5; ``revoked`` is a used thing (a child
 without agent) whose parent's holding ended."""
 
 
-class Holding(NamedTuple):
+class Holding(Value, frozen=True):
     """An unbroken run of generations that began with one grant."""
 
     incarnation: str
@@ -47,7 +55,7 @@ class Holding(NamedTuple):
     """Version of the event that gave it."""
 
 
-class Cut(NamedTuple):
+class Cut(Value, frozen=True):
     """The latest retirement cut."""
 
     version: int
@@ -58,7 +66,7 @@ class Cut(NamedTuple):
     handover: str | None
 
 
-class Terminal(NamedTuple):
+class Terminal(Value, frozen=True):
     """The terminal event that stands."""
 
     version: int
@@ -67,7 +75,7 @@ class Terminal(NamedTuple):
     incarnation: str | None
 
 
-class Child(NamedTuple):
+class Child(Value, frozen=True):
     """A child as its parent's stream knows it."""
 
     ref: OwnerRef
@@ -76,7 +84,7 @@ class Child(NamedTuple):
     """A thing without agent, whose holding ends with its parent's."""
 
 
-class Ownership(NamedTuple):
+class Ownership(Value, frozen=True):
     """All that decides who may write."""
 
     status: Status = "absent"
@@ -118,35 +126,13 @@ class Ownership(NamedTuple):
         return name in self.grants and (until is None or now < until)
 
 
-def judge(own: Ownership, event: Event) -> Judgement:
-    """Say what an ownership event is to this state (module `judgement`)."""
-    match event:
-        case OwnershipClaimed():
-            return _judge_claim(own, event)
-        case GenerationAdvanced():
-            return _judge_advance(own, event)
-        case RetirementCut():
-            return _judge_cut(own, event)
-        case OwnerTerminated():
-            return _judge_end(own, event)
-        case ChildSpawned():
-            known = own.children.get(event.child.stream)
-            return APPLY if known is None or own.live else known.version
-        case AuthorityRevoked(ends_holding=True):
-            return APPLY if own.live else DUPLICATE
-        case ConversationDeleted():
-            return DUPLICATE if own.status == "deleted" else APPLY
-        case _:
-            return APPLY
-
-
 def _latest(own: Ownership) -> int:
     """Version of what decided last about the holding."""
     granted = own.holding.granted if own.holding else 0
     return max(granted, own.ended)
 
 
-def _judge_claim(own: Ownership, event: OwnershipClaimed) -> Judgement:
+def _judge_claim(_own: object, own: Ownership, event: OwnershipClaimed) -> Judgement:
     if own.status == "absent":
         return APPLY
     holding = own.holding
@@ -160,7 +146,9 @@ def _judge_claim(own: Ownership, event: OwnershipClaimed) -> Judgement:
     return _latest(own)
 
 
-def _judge_advance(own: Ownership, event: GenerationAdvanced) -> Judgement:
+def _judge_advance(
+    _own: object, own: Ownership, event: GenerationAdvanced
+) -> Judgement:
     holding = own.holding
     if event.generation == own.generation and holding is not None:
         reason = "lease_renewal" if event.reason == "lease_renewal" else holding.reason
@@ -173,7 +161,7 @@ def _judge_advance(own: Ownership, event: GenerationAdvanced) -> Judgement:
     return APPLY
 
 
-def _judge_cut(own: Ownership, event: RetirementCut) -> Judgement:
+def _judge_cut(_own: object, own: Ownership, event: RetirementCut) -> Judgement:
     if event.generation != own.generation:
         return _latest(own)
     if own.status == "cut" and own.cut is not None:
@@ -184,7 +172,7 @@ def _judge_cut(own: Ownership, event: RetirementCut) -> Judgement:
     return _latest(own)
 
 
-def _judge_end(own: Ownership, event: OwnerTerminated) -> Judgement:
+def _judge_end(_own: object, own: Ownership, event: OwnerTerminated) -> Judgement:
     first = own.terminal
     if own.status == "terminal" and first is not None:
         same = (first.event_type, first.status) == (
@@ -197,38 +185,39 @@ def _judge_end(own: Ownership, event: OwnerTerminated) -> Judgement:
     return _latest(own)
 
 
-def apply(own: Ownership, version: int, event: Event) -> Ownership:
-    """Return the state after an ownership event."""
-    match event:
-        case OwnershipClaimed() | GenerationAdvanced():
-            return _grant(own, version, event)
-        case RetirementCut():
-            return _cut(own, version, event)
-        case OwnerTerminated():
-            incarnation = own.holding.incarnation if own.holding else None
-            end = Terminal(
-                version, event.event_type, event.terminal_status, incarnation
-            )
-            return own._replace(status="terminal", terminal=end, ended=version)
-        case ChildSpawned():
-            child = Child(event.child, version, event.agent_id is None)
-            children = own.children.set(event.child.stream, child)
-            return own._replace(children=children)
-        case AuthorityGranted():
-            grants = own.grants.update(dict.fromkeys(event.grants, event.until))
-            return own._replace(grants=grants)
-        case AuthorityRevoked():
-            return _revoke(own, version, event)
-        case ConversationDeleted():
-            return own._replace(status="deleted", ended=version)
-        case _:
-            return own
+def _judge_spawn(_own: object, own: Ownership, event: ChildSpawned) -> Judgement:
+    known = own.children.get(event.child.stream)
+    return APPLY if known is None or own.live else known.version
+
+
+def _judge_revoke(_own: object, own: Ownership, event: AuthorityRevoked) -> Judgement:
+    return DUPLICATE if event.ends_holding and not own.live else APPLY
+
+
+def _judge_delete(
+    _own: object, own: Ownership, _event: ConversationDeleted
+) -> Judgement:
+    return DUPLICATE if own.status == "deleted" else APPLY
+
+
+def _claim(
+    _own: object, own: Ownership, version: int, event: OwnershipClaimed
+) -> Ownership:
+    return _grant(own, version, event, "claimed")
+
+
+def _advance(
+    _own: object, own: Ownership, version: int, event: GenerationAdvanced
+) -> Ownership:
+    return _grant(own, version, event, event.reason)
 
 
 def _grant(
-    own: Ownership, version: int, event: OwnershipClaimed | GenerationAdvanced
+    own: Ownership,
+    version: int,
+    event: OwnershipClaimed | GenerationAdvanced,
+    reason: str,
 ) -> Ownership:
-    reason = "claimed" if isinstance(event, OwnershipClaimed) else event.reason
     before = own.holding
     parent = event.parent or own.parent
     grants: Map[str, datetime | None] = own.grants
@@ -236,10 +225,12 @@ def _grant(
         grants = _new_grants(event.grants, event.grants_until)
     imported = event.generation == 0 or (event.agent_id is None and parent is None)
     if reason == "lease_renewal" and before is not None:
-        holding = before._replace(
-            lease_until=event.lease_until, process=event.process or before.process
+        holding = replace(
+            before,
+            lease_until=event.lease_until,
+            process=event.process or before.process,
         )
-        return own._replace(generation=event.generation, holding=holding)
+        return replace(own, generation=event.generation, holding=holding)
     holding = Holding(
         incarnation=event.event_id,
         agent_id=event.agent_id,
@@ -251,7 +242,8 @@ def _grant(
     )
     same_agent = before is not None and before.agent_id == event.agent_id
     goes_on = own.live and same_agent and reason in {"instance_restart", "migration"}
-    return own._replace(
+    return replace(
+        own,
         status="imported" if imported else "live",
         generation=event.generation,
         holding=holding,
@@ -271,7 +263,7 @@ def _new_grants(
     return Map(rows)
 
 
-def _cut(own: Ownership, version: int, event: RetirementCut) -> Ownership:
+def _cut(_own: object, own: Ownership, version: int, event: RetirementCut) -> Ownership:
     incarnation = own.holding.incarnation if own.holding else None
     cut = Cut(
         version=version,
@@ -284,16 +276,58 @@ def _cut(own: Ownership, version: int, event: RetirementCut) -> Ownership:
     retired = own.retired
     if incarnation is not None:
         retired = retired.set(incarnation, version)
-    return own._replace(
-        status="cut", cut=cut, cuts=own.cuts + 1, ended=version, retired=retired
+    return replace(
+        own, status="cut", cut=cut, cuts=own.cuts + 1, ended=version, retired=retired
     )
 
 
-def _revoke(own: Ownership, version: int, event: AuthorityRevoked) -> Ownership:
+def _revoke(
+    _own: object, own: Ownership, version: int, event: AuthorityRevoked
+) -> Ownership:
     grants = own.grants
     for name in event.grants:
         if name in grants:
             grants = grants.delete(name)
     if event.ends_holding:
-        return own._replace(status="revoked", ended=version, grants=grants)
-    return own._replace(grants=grants)
+        return replace(own, status="revoked", ended=version, grants=grants)
+    return replace(own, grants=grants)
+
+
+def _end(
+    _own: object, own: Ownership, version: int, event: OwnerTerminated
+) -> Ownership:
+    incarnation = own.holding.incarnation if own.holding else None
+    end = Terminal(version, event.event_type, event.terminal_status, incarnation)
+    return replace(own, status="terminal", terminal=end, ended=version)
+
+
+def _spawn(
+    _own: object, own: Ownership, version: int, event: ChildSpawned
+) -> Ownership:
+    child = Child(event.child, version, event.agent_id is None)
+    return replace(own, children=own.children.set(event.child.stream, child))
+
+
+def _grant_more(
+    _own: object, own: Ownership, _version: int, event: AuthorityGranted
+) -> Ownership:
+    grants = own.grants.update(dict.fromkeys(event.grants, event.until))
+    return replace(own, grants=grants)
+
+
+def _delete(
+    _own: object, own: Ownership, version: int, _event: ConversationDeleted
+) -> Ownership:
+    return replace(own, status="deleted", ended=version)
+
+
+RULES: Rules[Ownership] = {
+    OwnershipClaimed: Rule(_judge_claim, _claim),
+    GenerationAdvanced: Rule(_judge_advance, _advance),
+    RetirementCut: Rule(_judge_cut, _cut),
+    OwnerTerminated: Rule(_judge_end, _end),
+    ChildSpawned: Rule(_judge_spawn, _spawn),
+    AuthorityGranted: Rule(always, _grant_more),
+    AuthorityRevoked: Rule(_judge_revoke, _revoke),
+    ConversationDeleted: Rule(_judge_delete, _delete),
+}

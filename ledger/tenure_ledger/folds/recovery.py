@@ -6,27 +6,34 @@ Source of the rules: design section 7.
 from __future__ import annotations
 
 from datetime import datetime
-from typing import NamedTuple
 
 from immutables import Map
+from msgspec.structs import replace
 
 from tenure_ledger.events import (
     CheckpointCleared,
     CheckpointMode,
     CheckpointSaved,
-    Event,
     GenerationAdvanced,
     ReplayBarred,
 )
 from tenure_ledger.folds.executions import Execution
-from tenure_ledger.folds.judgement import APPLY, DUPLICATE, Judgement
+from tenure_ledger.folds.judgement import (
+    APPLY,
+    DUPLICATE,
+    Judgement,
+    Rule,
+    Rules,
+    Value,
+    always,
+)
 from tenure_ledger.folds.ownership import Ownership
 from tenure_ledger.values import ReplayReason
 
-__all__ = ["Bar", "Checkpoint", "Recovery"]
+__all__ = ["RULES", "Bar", "Checkpoint", "Recovery"]
 
 
-class Checkpoint(NamedTuple):
+class Checkpoint(Value, frozen=True):
     """The one live restart snapshot of an agent."""
 
     version: int
@@ -43,14 +50,14 @@ class Checkpoint(NamedTuple):
     updated_at: datetime
 
 
-class Bar(NamedTuple):
+class Bar(Value, frozen=True):
     """A reason why something must not run again, and where it was written."""
 
     reason: ReplayReason
     version: int
 
 
-class Recovery(NamedTuple):
+class Recovery(Value, frozen=True):
     """What a restart of this owner would be judged by."""
 
     checkpoint: Checkpoint | None = None
@@ -76,39 +83,12 @@ class Recovery(NamedTuple):
         )
 
 
-def judge(state: Recovery, event: Event) -> Judgement:
-    """Say what a recovery event is to this state (module `judgement`)."""
+def _judge_saved(_own: object, state: Recovery, event: CheckpointSaved) -> Judgement:
     live = state.checkpoint
-    match event:
-        case CheckpointSaved() if live is not None and event.revision <= live.revision:
-            same = event.revision == live.revision and event.payload == live.payload
-            return DUPLICATE if same else live.version
-        case CheckpointCleared() if live is None or event.revision != live.revision:
-            return DUPLICATE
-        case _:
-            return APPLY
-
-
-def apply(own: Ownership, state: Recovery, version: int, event: Event) -> Recovery:
-    """Return the state after a recovery event or a grant."""
-    match event:
-        case CheckpointSaved():
-            return _save(own, state, version, event)
-        case CheckpointCleared():
-            return state._replace(checkpoint=None)
-        case ReplayBarred(keys=None):
-            bars = state.stream_bars.set(event.reason, version)
-            return state._replace(stream_bars=bars)
-        case ReplayBarred():
-            key_bars = state.key_bars
-            for key in event.keys or ():
-                before = key_bars.get(key, ())
-                key_bars = key_bars.set(key, (*before, Bar(event.reason, version)))
-            return state._replace(key_bars=key_bars)
-        case GenerationAdvanced() if state.checkpoint is not None:
-            return _carry(own, state, event)
-        case _:
-            return state
+    if live is None or event.revision > live.revision:
+        return APPLY
+    same = event.revision == live.revision and event.payload == live.payload
+    return DUPLICATE if same else live.version
 
 
 def _save(
@@ -129,14 +109,48 @@ def _save(
         created_at=created,
         updated_at=event.recorded_at,
     )
-    return state._replace(checkpoint=saved, saved=(incarnation, event.revision))
+    return replace(state, checkpoint=saved, saved=(incarnation, event.revision))
 
 
-def _carry(own: Ownership, state: Recovery, event: GenerationAdvanced) -> Recovery:
+def _judge_cleared(
+    _own: object, state: Recovery, event: CheckpointCleared
+) -> Judgement:
+    live = state.checkpoint
+    return DUPLICATE if live is None or event.revision != live.revision else APPLY
+
+
+def _clear(
+    _own: object, state: Recovery, _version: int, _event: CheckpointCleared
+) -> Recovery:
+    return replace(state, checkpoint=None)
+
+
+def _bar(_own: object, state: Recovery, version: int, event: ReplayBarred) -> Recovery:
+    if event.keys is None:
+        bars = state.stream_bars.set(event.reason, version)
+        return replace(state, stream_bars=bars)
+    key_bars = state.key_bars
+    for key in event.keys:
+        before = key_bars.get(key, ())
+        key_bars = key_bars.set(key, (*before, Bar(event.reason, version)))
+    return replace(state, key_bars=key_bars)
+
+
+def _carry(
+    own: Ownership, state: Recovery, _version: int, event: GenerationAdvanced
+) -> Recovery:
     """Hand the snapshot to the new holding of the same agent."""
     live = state.checkpoint
     if live is None or live.agent_id != event.agent_id:
         return state
     incarnation = own.holding.incarnation if own.holding else None
-    carried = live._replace(generation=event.generation, incarnation=incarnation)
-    return state._replace(checkpoint=carried, saved=(incarnation, live.revision))
+    carried = replace(live, generation=event.generation, incarnation=incarnation)
+    return replace(state, checkpoint=carried, saved=(incarnation, live.revision))
+
+
+RULES: Rules[Recovery] = {
+    CheckpointSaved: Rule(_judge_saved, _save),
+    CheckpointCleared: Rule(_judge_cleared, _clear),
+    ReplayBarred: Rule(always, _bar),
+    GenerationAdvanced: Rule(always, _carry),
+}

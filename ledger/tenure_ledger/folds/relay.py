@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from immutables import Map
+from msgspec.structs import replace
 
 from tenure_ledger.events import (
-    Event,
     HistoryRewritten,
     InterruptSettled,
     StaleRequestStripped,
 )
-from tenure_ledger.folds.judgement import APPLY, DUPLICATE, Judgement, without
+from tenure_ledger.folds.judgement import (
+    APPLY,
+    DUPLICATE,
+    Judgement,
+    Rule,
+    Rules,
+    Value,
+    always,
+    without,
+)
 
-__all__ = ["Interrupt", "Relay", "Rewrite"]
+__all__ = ["RULES", "Interrupt", "Relay", "Rewrite"]
 
 
-class Rewrite(NamedTuple):
+class Rewrite(Value, frozen=True):
     """The latest rewrite of the host's history."""
 
     version: int
@@ -27,7 +34,7 @@ class Rewrite(NamedTuple):
     state: str | None
 
 
-class Interrupt(NamedTuple):
+class Interrupt(Value, frozen=True):
     """The clean-up of one stripped request."""
 
     interrupt_id: str
@@ -37,7 +44,7 @@ class Interrupt(NamedTuple):
     outcome: str | None = None
 
 
-class Relay(NamedTuple):
+class Relay(Value, frozen=True):
     """What the gate needs besides executions and cuts."""
 
     rewrite: Rewrite | None = None
@@ -45,27 +52,17 @@ class Relay(NamedTuple):
     open_interrupts: Map[str, int] = Map()
 
 
-def judge(state: Relay, event: Event) -> Judgement:
-    """Say what a relay event is to this state (module `judgement`)."""
-    match event:
-        case HistoryRewritten() if state.rewrite is not None:
-            before = state.rewrite
-            if event.history_rewrite_generation > before.generation:
-                return APPLY
-            return DUPLICATE if _same(before, event) else before.version
-        case InterruptSettled():
-            known = state.interrupts.get(event.interrupt_id)
-            if known is None:
-                return 0
-            if not known.settled:
-                return APPLY
-            return DUPLICATE if known.outcome == event.outcome else known.settled
-        case _:
-            return APPLY
+def _judge_rewrite(_own: object, state: Relay, event: HistoryRewritten) -> Judgement:
+    before = state.rewrite
+    if before is None or event.history_rewrite_generation > before.generation:
+        return APPLY
+    same = _rewrite(before.version, event) == before
+    return DUPLICATE if same else before.version
 
 
-def _same(before: Rewrite, event: HistoryRewritten) -> bool:
-    return before[1:] == (
+def _rewrite(version: int, event: HistoryRewritten) -> Rewrite:
+    return Rewrite(
+        version,
         event.history_rewrite_generation,
         event.prompt_floor,
         event.checkpoint_seq,
@@ -73,32 +70,47 @@ def _same(before: Rewrite, event: HistoryRewritten) -> bool:
     )
 
 
-def apply(state: Relay, version: int, event: Event) -> Relay:
-    """Return the state after a relay event."""
-    match event:
-        case HistoryRewritten():
-            rewrite = Rewrite(
-                version,
-                event.history_rewrite_generation,
-                event.prompt_floor,
-                event.checkpoint_seq,
-                event.state,
-            )
-            return state._replace(rewrite=rewrite)
-        case StaleRequestStripped():
-            opened = Interrupt(event.interrupt_id, event.key, version)
-            return state._replace(
-                interrupts=state.interrupts.set(event.interrupt_id, opened),
-                open_interrupts=state.open_interrupts.set(event.interrupt_id, version),
-            )
-        case InterruptSettled():
-            known = state.interrupts.get(event.interrupt_id)
-            if known is None:
-                return state
-            known = known._replace(settled=version, outcome=event.outcome)
-            return state._replace(
-                interrupts=state.interrupts.set(event.interrupt_id, known),
-                open_interrupts=without(state.open_interrupts, event.interrupt_id),
-            )
-        case _:
-            return state
+def _rewritten(
+    _own: object, state: Relay, version: int, event: HistoryRewritten
+) -> Relay:
+    return replace(state, rewrite=_rewrite(version, event))
+
+
+def _strip(
+    _own: object, state: Relay, version: int, event: StaleRequestStripped
+) -> Relay:
+    at = event.interrupt_id
+    return Relay(
+        state.rewrite,
+        state.interrupts.set(at, Interrupt(at, event.key, version)),
+        state.open_interrupts.set(at, version),
+    )
+
+
+def _judge_settled(_own: object, state: Relay, event: InterruptSettled) -> Judgement:
+    known = state.interrupts.get(event.interrupt_id)
+    if known is None:
+        return 0
+    if not known.settled:
+        return APPLY
+    return DUPLICATE if known.outcome == event.outcome else known.settled
+
+
+def _settle(_own: object, state: Relay, version: int, event: InterruptSettled) -> Relay:
+    at = event.interrupt_id
+    known = state.interrupts.get(at)
+    if known is None:
+        return state
+    known = replace(known, settled=version, outcome=event.outcome)
+    return Relay(
+        state.rewrite,
+        state.interrupts.set(at, known),
+        without(state.open_interrupts, at),
+    )
+
+
+RULES: Rules[Relay] = {
+    HistoryRewritten: Rule(_judge_rewrite, _rewritten),
+    StaleRequestStripped: Rule(always, _strip),
+    InterruptSettled: Rule(_judge_settled, _settle),
+}

@@ -8,12 +8,14 @@ event that is not ignorable makes the stream too new for this version (section 4
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from immutables import Map
+from msgspec.structs import replace
 
 from tenure_ledger import events as e
+from tenure_ledger.codec import EVENTS
 from tenure_ledger.folds import (
     agents,
     effects,
@@ -23,63 +25,13 @@ from tenure_ledger.folds import (
     recovery,
     relay,
 )
-from tenure_ledger.folds.judgement import APPLY, DUPLICATE, Judgement
+from tenure_ledger.folds.judgement import APPLY, DUPLICATE, Judgement, Rule, Value
 from tenure_ledger.rows import GENESIS
 
-__all__ = ["Quarantine", "State", "evolve", "fold"]
-
-_OWNERSHIP = frozenset(
-    {
-        e.OwnershipClaimed,
-        e.GenerationAdvanced,
-        e.ChildSpawned,
-        e.AuthorityGranted,
-        e.AuthorityRevoked,
-        e.OwnerTerminated,
-        e.ConversationDeleted,
-        e.RetirementCut,
-    }
-)
-_EXECUTIONS = frozenset(
-    {
-        e.SubmissionAccepted,
-        e.ExecutionAdmitted,
-        e.ExecutionStarted,
-        e.ExecutionSettled,
-        e.OutputStarted,
-        e.StaleRequestStripped,
-        e.LateResult,
-        e.RetirementCut,
-        e.OwnerTerminated,
-    }
-)
-_RECOVERY = frozenset(
-    {
-        e.CheckpointSaved,
-        e.CheckpointCleared,
-        e.ReplayBarred,
-        e.GenerationAdvanced,
-    }
-)
-_EFFECTS = frozenset(
-    {
-        e.ToolCallIntended,
-        e.ToolCallDispatched,
-        e.ToolCallCompleted,
-        e.ToolCallClosed,
-        e.ApprovalRequested,
-        e.ApprovalDecided,
-        e.ApprovalConsumed,
-        e.ApprovalClosed,
-        e.LateResult,
-    }
-)
-_NOTICES = frozenset({e.NoticeIssued, e.NoticeDelivered, e.ExecutionSettled})
-_RELAY = frozenset({e.HistoryRewritten, e.StaleRequestStripped, e.InterruptSettled})
-_AGENTS = frozenset({e.AgentBound, e.AgentReleased})
+__all__ = ["Quarantine", "State", "apply", "evolve", "fold", "judge"]
 
 
-class Quarantine(NamedTuple):
+class Quarantine(Value, frozen=True):
     """Two stored events that contradict each other."""
 
     version: int
@@ -91,7 +43,7 @@ class Quarantine(NamedTuple):
     """What was stored after it, by version."""
 
 
-class State(NamedTuple):
+class State(Value, frozen=True):
     """All that decisions read of one stream."""
 
     stream: str
@@ -119,28 +71,58 @@ def fold(stream: str, history: Iterable[e.Recorded]) -> State:
     return state
 
 
+_PARTS: Mapping[str, Mapping[type[e.Event], Rule[Any]]] = {
+    # First: what the other parts do with an event may depend on who holds after it.
+    "ownership": ownership.RULES,
+    "executions": executions.RULES,
+    "recovery": recovery.RULES,
+    "effects": effects.RULES,
+    "notices": notices.RULES,
+    "relay": relay.RULES,
+    "agent": agents.RULES,
+}
+
+
+_Judge = Callable[[ownership.Ownership, Any, Any], Judgement]
+_Apply = Callable[[ownership.Ownership, Any, int, Any], Any]
+
+
+def _routes(kind: type[e.Event]) -> tuple[tuple[str, _Judge, _Apply], ...]:
+    return tuple(
+        (part, rules[kind].judge, rules[kind].apply)
+        for part, rules in _PARTS.items()
+        if kind in rules
+    )
+
+
+_ADVANCED = "generation-advanced.v1"
+_ROUTES = {topic: _routes(kind) for topic, kind in EVENTS.items()}
+"""By topic the parts that an event touches, so that it costs only those."""
+
+
 def evolve(state: State, recorded: e.Recorded) -> State:
     """Return the state after the next stored event; never raises."""
-    event = recorded.event
-    state = state._replace(version=recorded.version, hash=recorded.hash)
+    event, version = recorded.event, recorded.version
+    changes: dict[str, Any] = {"version": version, "hash": recorded.hash}
     if state.too_new:
-        return state
+        return replace(state, **changes)
     if isinstance(event, e.Unknown):
-        if event.ignorable:
-            return state
-        return state._replace(too_new=recorded.version)
-    if state.quarantine is not None:
-        return _quarantined(state, state.quarantine, recorded.version, event)
-    return _step(state, recorded.version, event)
+        too_new = 0 if event.ignorable else version
+        return replace(state, too_new=too_new, **changes)
+    stopped = state.quarantine
+    if stopped is not None:
+        return _quarantined(replace(state, **changes), stopped, version, event)
+    return _step(state, version, event, changes)
 
 
-def _step(state: State, version: int, event: e.Event) -> State:
+def _step(state: State, version: int, event: e.Event, changes: dict[str, Any]) -> State:
+    """Judge and apply the event; ``changes`` come on top, whatever the verdict is."""
     verdict = judge(state, event)
     if verdict == APPLY:
-        return apply(state, version, event)
-    if verdict == DUPLICATE:
-        return state
-    return state._replace(quarantine=Quarantine(version, verdict, event))
+        return _applied(state, version, event, changes)
+    if verdict != DUPLICATE:
+        changes["quarantine"] = Quarantine(version, verdict, event)
+    return replace(state, **changes)
 
 
 def _quarantined(
@@ -150,22 +132,22 @@ def _quarantined(
         case e.QuarantineResolved():
             return _resolve(state, stopped, keep=event.keep)
         case e.ConversationDeleted():
-            return apply(state._replace(quarantine=None), version, event)
+            return apply(replace(state, quarantine=None), version, event)
         case e.SubmissionAccepted() if judge(state, event) == APPLY:
             return apply(state, version, event)
         case _:
             held = stopped.held.set(version, event)
-            return state._replace(quarantine=stopped._replace(held=held))
+            return replace(state, quarantine=replace(stopped, held=held))
 
 
 def _resolve(state: State, stopped: Quarantine, *, keep: int) -> State:
     """Go on with the earlier event standing, or with the later one taken as true."""
-    state = state._replace(quarantine=None)
+    state = replace(state, quarantine=None)
     if keep == stopped.version:
         state = apply(state, stopped.version, stopped.event)
     for version, event in sorted(stopped.held.items()):
         if state.quarantine is None:
-            state = _step(state, version, event)
+            state = _step(state, version, event, {})
         else:
             state = _quarantined(state, state.quarantine, version, event)
     return state
@@ -173,60 +155,33 @@ def _resolve(state: State, stopped: Quarantine, *, keep: int) -> State:
 
 def judge(state: State, event: e.Event) -> Judgement:
     """Say what the event is to this state (module `judgement`)."""
-    kind = type(event)
     own = state.ownership
-    if event.fenced and kind is not e.GenerationAdvanced:
+    if event.fenced and event.topic != _ADVANCED:
         running = own.status in {"live", "imported"}
         if not running or event.generation != own.generation:
             return max(own.ended, own.holding.granted if own.holding else 0)
-    verdicts: list[Judgement] = []
-    if kind in _OWNERSHIP:
-        verdicts.append(ownership.judge(own, event))
-    if kind in _EXECUTIONS:
-        verdicts.append(executions.judge(own, state.executions, event))
-    if kind in _RECOVERY:
-        verdicts.append(recovery.judge(state.recovery, event))
-    if kind in _EFFECTS:
-        verdicts.append(effects.judge(state.effects, event))
-    if kind in _NOTICES:
-        verdicts.append(notices.judge(state.notices, event))
-    if kind in _RELAY:
-        verdicts.append(relay.judge(state.relay, event))
-    if kind in _AGENTS:
-        verdicts.append(agents.judge(state.agent, event))
-    return max(verdicts, default=APPLY)
+    verdict = APPLY
+    for part, judge_part, _ in _ROUTES.get(event.topic, ()):
+        said = judge_part(own, getattr(state, part), event)
+        if said > verdict:
+            verdict = said
+    return verdict
 
 
 def apply(state: State, version: int, event: e.Event) -> State:
     """Return the state with the event taken as true."""
-    kind = type(event)
+    return _applied(state, version, event, {})
+
+
+def _applied(
+    state: State, version: int, event: e.Event, changes: dict[str, Any]
+) -> State:
     own = state.ownership
-    if kind in _OWNERSHIP:
-        own = ownership.apply(own, version, event)
-    return State(
-        stream=state.stream,
-        version=state.version,
-        hash=state.hash,
-        active=version if event.fenced else state.active,
-        too_new=state.too_new,
-        quarantine=state.quarantine,
-        ownership=own,
-        executions=executions.apply(own, state.executions, version, event)
-        if kind in _EXECUTIONS
-        else state.executions,
-        recovery=recovery.apply(own, state.recovery, version, event)
-        if kind in _RECOVERY
-        else state.recovery,
-        effects=effects.apply(state.effects, version, event)
-        if kind in _EFFECTS
-        else state.effects,
-        notices=notices.apply(state.notices, version, event)
-        if kind in _NOTICES
-        else state.notices,
-        relay=relay.apply(state.relay, version, event)
-        if kind in _RELAY
-        else state.relay,
-        agent=agents.apply(state.agent, version, event)
-        if kind in _AGENTS
-        else state.agent,
-    )
+    if event.fenced:
+        changes["active"] = version
+    for part, _, apply_part in _ROUTES.get(event.topic, ()):
+        changed = apply_part(own, getattr(state, part), version, event)
+        if part == "ownership":
+            own = changed
+        changes[part] = changed
+    return replace(state, **changes)

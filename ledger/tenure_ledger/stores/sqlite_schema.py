@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from tenure_ledger.errors import Corrupt, SchemaMissing, SchemaTooNew, StoreUnavailable
+from tenure_ledger.errors import Corrupt, SchemaTooNew, StoreUnavailable
 from tenure_ledger.rows import TableSpec
 from tenure_ledger.stores.sqlite_connect import (
     BUSY_SLICE_SECONDS,
@@ -53,7 +53,7 @@ def prepare(
 
     Looks with a read-only connection first: a file that is not ours stays as it is, and
     a complete one is not locked. Safe in many processes at once. Raises Contended,
-    Corrupt, SchemaMissing, SchemaTooNew, StoreFull, StoreUnavailable.
+    Corrupt, SchemaTooNew, StoreFull, StoreUnavailable.
     """
     deadline = time.monotonic() + deadline_seconds
     while True:
@@ -72,11 +72,6 @@ def prepare(
 def _prepare(place: Place, specs: Sequence[TableSpec]) -> Access:
     found, access = _inspect(place)
     if found is None or not _is_complete(found, specs, place.path):
-        if access == "immutable":
-            raise SchemaMissing(
-                f"{place.path} has no tables of tenure yet and cannot be written here: "
-                "set it up where it can."
-            )
         _migrate(place, specs)
     return access
 

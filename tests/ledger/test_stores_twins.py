@@ -1,0 +1,86 @@
+"""Any history leaves the same behind in memory and in SQLite."""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import closing
+from typing import NamedTuple
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stored import OWNERS, command, event, owner
+from tenure_ledger.rows import BodyRow, Conflict, RowChange
+from tenure_ledger.stores import MemoryStore, SQLiteStore
+
+STREAMS = st.sampled_from(["a", "b"])
+DIGESTS = st.sampled_from(["d1", "d2"])
+BODIES = st.builds(BodyRow, DIGESTS, STREAMS, st.binary(max_size=2))
+PUTS = st.builds(owner, STREAMS, st.none(), st.integers(-3, 3))
+DELETES = st.builds(
+    RowChange, st.just("owners"), st.tuples(st.just("session"), STREAMS), st.none()
+)
+
+
+class Addition(NamedTuple):
+    """One command's rows."""
+
+    versions: list[tuple[str, int]]
+    command_id: tuple[str, str] | None
+    bodies: list[BodyRow]
+    changes: list[RowChange]
+    erase: list[str]
+
+
+class UnitOfWork(NamedTuple):
+    """What one unit adds, and whether it commits."""
+
+    additions: list[Addition]
+    commits: bool
+
+
+ADDITIONS = st.builds(
+    Addition,
+    st.lists(st.tuples(STREAMS, st.integers(1, 6)), max_size=3),
+    st.none() | st.tuples(STREAMS, st.sampled_from(["c1", "c2", "c3"])),
+    st.lists(BODIES, max_size=2),
+    st.lists(PUTS | DELETES, max_size=3),
+    st.lists(STREAMS, max_size=1),
+)
+HISTORIES = st.lists(
+    st.builds(UnitOfWork, st.lists(ADDITIONS, max_size=3), st.booleans()), max_size=6
+)
+
+
+def run(store: MemoryStore | SQLiteStore, work: UnitOfWork) -> list[object]:
+    """Return all that can be seen while the unit runs and after it."""
+    seen: list[object] = []
+    try:
+        with store.write(10.0) as unit:
+            for added in work.additions:
+                rows = [event(stream, version) for stream, version in added.versions]
+                asked = None if added.command_id is None else command(*added.command_id)
+                positions = unit.add(
+                    rows, asked, added.bodies, added.changes, added.erase
+                )
+                seen += [list(positions), unit.tail("a", 2), unit.body("a", "d1")]
+                seen.append(unit.command("a", "c1"))
+            if work.commits:
+                unit.commit()
+    except Conflict:
+        seen.append("conflict")
+    bodies = [store.body(stream, digest) for stream in "ab" for digest in ("d1", "d2")]
+    seen += [bodies, store.rows("owners"), list(store.events(0)), store.tail("b", 2)]
+    return seen
+
+
+@settings(max_examples=40)  # each makes a file
+@given(HISTORIES)
+def test_any_history_leaves_the_same_behind(history: list[UnitOfWork]) -> None:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        closing(SQLiteStore(f"{folder}/relay.db", tables=[OWNERS])) as durable,
+        closing(MemoryStore(tables=[OWNERS])) as twin,
+    ):
+        for work in history:
+            assert run(twin, work) == run(durable, work)
