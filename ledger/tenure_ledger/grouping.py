@@ -30,7 +30,7 @@ class Job:
         self.given_id = given_id
         """The caller's command id, if there is one."""
         self.command_id = command_id
-        self.tried = False
+        self.doubtful = False
         """A commit may have stored it already: look for its id first."""
         self.done = Event()
         self._outcome: Outcome | None = None

@@ -18,8 +18,8 @@ import msgspec
 from pydantic.fields import FieldInfo
 
 from tenure_ledger.codec import EVENTS, decode
-from tenure_ledger.events import Event, Recorded, Unknown
-from tenure_ledger.folds.stream import State, evolve
+from tenure_ledger.events import Event, Unknown
+from tenure_ledger.folds.stream import State, evolve, follow
 from tenure_ledger.rows import EventRow
 
 __all__ = ["load", "read"]
@@ -52,10 +52,9 @@ def load(state: State, rows: Iterable[EventRow]) -> State:
     Raises `Corrupt`. What a quarantine keeps are events that were read in full.
     """
     for row in rows:
-        position, stream, version, _topic, _state, hashed = row
+        _position, _stream, version, _topic, _state, hashed = row
         if state.quarantine is None:
-            event = read(row)
-            after = evolve(state, Recorded(position, stream, version, hashed, event))
+            after = follow(state, version, hashed, read(row))
             if after.quarantine is None:
                 state = after
                 continue

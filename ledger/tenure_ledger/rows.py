@@ -120,6 +120,14 @@ class Unit(Protocol):
         """
         ...
 
+    def confirm(self) -> None:
+        """Write something that changes nothing.
+
+        So that the commit proves durable what was found after a doubtful commit: what
+        can be read may not be on the disk yet (design section 12).
+        """
+        ...
+
     def commit(self) -> None:
         """Make everything durable.
 

@@ -15,12 +15,12 @@ from threading import Lock
 from time import monotonic
 from typing import NamedTuple, Protocol, runtime_checkable
 
-from tenure_ledger.codec import decode
 from tenure_ledger.decisions.decide import decide, reach
 from tenure_ledger.decisions.work import Command, Context, Granted, Outcome
 from tenure_ledger.errors import (
     CommandIdReused,
     Contended,
+    Fault,
     InvalidInput,
     OutcomeUnknown,
     Refused,
@@ -30,6 +30,7 @@ from tenure_ledger.errors import (
 from tenure_ledger.events import Recorded
 from tenure_ledger.folds.stream import State, evolve
 from tenure_ledger.grouping import Grouping, Job
+from tenure_ledger.lean import load
 from tenure_ledger.rows import (
     CommandRow,
     Conflict,
@@ -117,9 +118,7 @@ def advance(
             state, rows = State(stream), tail(stream, 0)
         else:
             rows = rows[1:]
-    for row in rows:
-        state = evolve(state, decode(row))
-    return state
+    return load(state, rows)
 
 
 class Shell:
@@ -174,9 +173,12 @@ class Shell:
             try:
                 self._attempt(waiting, until)
             except (Conflict, Doubtful) as problem:
-                waiting = self._after(problem, waiting, until)
+                waiting = self._again_until(problem, waiting, until)
             except BaseException as problem:
                 if len(waiting) == 1:
+                    told = _honest(waiting[0], problem)
+                    if told is not problem:
+                        raise told from problem
                     raise
                 for job in waiting:
                     self._alone(job)
@@ -192,23 +194,17 @@ class Shell:
         except BaseException as problem:  # noqa: BLE001  the job's own caller gets it
             job.fail(problem)
 
-    def _after(
+    def _again_until(
         self, problem: Conflict | Doubtful, jobs: list[Job], until: float
     ) -> list[Job]:
-        """Return the jobs to try again; give up at the deadline, and say what is so."""
+        """Return the jobs to try again; at the deadline none, and say what is so."""
+        for job in jobs:
+            job.doubtful = job.doubtful or isinstance(problem, Doubtful)
         if monotonic() < until:
             return jobs
+        late = Contended("other writers were faster until the deadline: call again")
         for job in jobs:
-            if isinstance(problem, Doubtful):
-                job.fail(
-                    OutcomeUnknown(
-                        "the commit was not confirmed in time: ask again under the "
-                        f"command id {job.command_id}",
-                        job.command_id,
-                    )
-                )
-            else:
-                job.fail(Contended("other writers were faster until the deadline"))
+            job.fail(_honest(job, late))
         return []
 
     def _attempt(self, jobs: Sequence[Job], until: float) -> None:
@@ -233,13 +229,14 @@ class Shell:
         """Return the answer to one command, and whether it added rows to the unit."""
         command = job.command
         stored = None
-        if job.given_id is not None or job.tried:
+        if job.given_id is not None or job.doubtful:
             stored = unit.command(command.owner.stream, job.command_id)
-        job.tried = True
         if stored is not None:
             answer = self._again(command, stored)
             if answer is not None:
-                return answer, False
+                if job.doubtful:
+                    unit.confirm()
+                return answer, job.doubtful
         states = self._load(unit, command, staged)
         context = Context(self.now(), self._process(), str(uuid.uuid4()))
         decided = decide(states, command, context)
@@ -279,6 +276,17 @@ class Shell:
                 else:
                     states[stream] = advance(self._cache, stream, unit.tail)
         return states
+
+
+def _honest(job: Job, problem: BaseException) -> BaseException:
+    """Never say that nothing was written while a commit is in doubt."""
+    if not job.doubtful or not isinstance(problem, Fault):
+        return problem
+    return OutcomeUnknown(
+        f"a commit was sent and not confirmed ({problem}): ask again under the command "
+        f"id {job.command_id}",
+        job.command_id,
+    )
 
 
 def _new_id() -> str:

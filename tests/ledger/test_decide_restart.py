@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 
 from scenes import LOOP, ONE, SESSION
-from tenure import Authority, ChatExecutionKey, Evidence, FencedOut, First, Notice
+from tenure import (
+    AlreadyDecided,
+    Authority,
+    ChatExecutionKey,
+    Evidence,
+    FencedOut,
+    First,
+    Notice,
+)
 from tenure_ledger.values import ReplayReason
 from worlds import World
 
@@ -179,6 +187,13 @@ def test_first_is_admitted_before_the_notice(world: World) -> None:
         "ses_1 ExecutionAdmitted@2 m4",
         "ses_1 NoticeIssued@2 instance_restart",
     ]
+
+
+def test_a_restart_cannot_begin_with_a_request_that_is_settled(world: World) -> None:
+    held = begin(world)
+    world.ledger.settle(held, "m1", "completed")
+    with world.refuses(AlreadyDecided):
+        restart(world, First("m1", "runtime_recovery"))
 
 
 def test_the_killed_process_is_fenced_out_and_its_answer_is_a_fact(

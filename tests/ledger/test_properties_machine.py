@@ -14,8 +14,6 @@ from tempfile import TemporaryDirectory
 from typing import Any, ClassVar, TypeVar
 
 import pytest
-from driving import Chooser, Drive
-from driving_steps import STEPS, Step, begin
 from hypothesis import HealthCheck, note, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -24,11 +22,15 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
+
+from driving import Drive
+from driving_steps import STEPS, Step, begin
+from driving_words import Chooser
 from worlds import World
 
 T = TypeVar("T")
 
-SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
+SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
 ALWAYS = settings(
     derandomize=True,
     database=None,

@@ -74,12 +74,14 @@ def run(store: MemoryStore | SQLiteStore, work: UnitOfWork) -> list[object]:
     return seen
 
 
-@settings(max_examples=40)  # each makes a file
+@settings(max_examples=30)  # each makes a file
 @given(HISTORIES)
 def test_any_history_leaves_the_same_behind(history: list[UnitOfWork]) -> None:
     with (
         tempfile.TemporaryDirectory() as folder,
-        closing(SQLiteStore(f"{folder}/relay.db", tables=[OWNERS])) as durable,
+        closing(
+            SQLiteStore(f"{folder}/relay.db", durability="normal", tables=[OWNERS])
+        ) as durable,
         closing(MemoryStore(tables=[OWNERS])) as twin,
     ):
         for work in history:

@@ -9,13 +9,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from datetime import datetime
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, TypeVar
 
+from driving_words import Asked, Chooser, Kept, Said, case_names
 from log_invariants import LogChecker
 from reference import Owner, Plan, Reference
-from worlds import World
-
 from tenure import (
     Authority,
     ChatExecutionKey,
@@ -29,54 +27,14 @@ from tenure import (
 )
 from tenure_ledger import events as e
 from tenure_ledger.folds.stream import State, evolve, fold
+from worlds import World
 
-__all__ = ["COMMAND_IDS", "Chooser", "Drive", "Said"]
+__all__ = ["Drive"]
 
 T = TypeVar("T")
 
 PROCESSES = ("p1", "p2")
 COMMAND_IDS = ("k1", "k2", "k3")
-
-
-class Chooser(Protocol):
-    """Where choices come from: Hypothesis, or a seeded generator."""
-
-    def __call__(self, options: Sequence[T], /) -> T:
-        """Choose one."""
-        ...
-
-
-class Said(NamedTuple):
-    """One call, as a command id remembers it."""
-
-    method: str
-    arguments: tuple[object, ...]
-    options: dict[str, object]
-
-    def digest(self) -> tuple[object, ...]:
-        """Return what makes it the same command: a renewed authority is the same."""
-        found = [
-            (a.owner, a.incarnation) if isinstance(a, Authority) else a
-            for a in self.arguments
-        ]
-        return self.method, *found, *sorted(self.options.items())
-
-
-class Asked(NamedTuple):
-    """The call before, and what came of it."""
-
-    said: Said
-    process: int
-    command_id: str | None
-    outcome: object
-
-
-class Kept(NamedTuple):
-    """What a command id answered first."""
-
-    said: Said
-    outcome: object
-    process: str
 
 
 class Drive:
@@ -85,7 +43,7 @@ class Drive:
     def __init__(self, world: World, seen: Counter[str] | None = None) -> None:
         self.world = world
         self.ledgers = [world.ledger, world.open(PROCESSES[1])]
-        self.reference = Reference()
+        self.reference = Reference(world.now)
         self.focus = 0
         """What the walk is about: a number that the steps know."""
         self.log = LogChecker()
@@ -97,7 +55,7 @@ class Drive:
         self.seen: Counter[str] = Counter() if seen is None else seen
         self.shapes: set[tuple[object, ...]] = set()
         self.script: list[str] = []
-        self.reference.now = self._latest = world.now
+        self._latest = world.now
 
     def reopen(self) -> None:
         """Close both processes and start them again with nothing in memory."""
@@ -173,6 +131,7 @@ class Drive:
             self.seen["authority not given to another process"] += bool(command_id)
         elif isinstance(outcome, Authority | int):
             assert outcome == before, (outcome, before)
+            self.seen["first outcome again"] += bool(command_id)
         name = outcome.code if isinstance(outcome, Refused) else "same"
         self.seen[f"again: {said.method}: {name}"] += 1
 
@@ -244,28 +203,9 @@ class Drive:
         if event.recorded_at < self._latest:
             self.seen["clock went back"] += 1
         self._latest = max(self._latest, event.recorded_at)
-        self.seen[event.topic.removesuffix(".v1")] += 1
-        match event:
-            case e.GenerationAdvanced():
-                self.seen[event.reason] += 1
-                if event.reason != "lease_renewal" and own and own.checkpoint:
-                    self.seen["checkpoint carried on"] += 1
-            case e.CheckpointCleared(reason="term_ended"):
-                self.seen["checkpoint cleared by its end"] += 1
-            case e.RetirementCut() | e.ExecutionSettled() | e.ToolCallClosed():
-                self.seen[event.outcome] += 1
-            case e.ApprovalClosed():
-                self.seen[f"approval {event.reason}"] += 1
-            case e.ExecutionAdmitted(carried_from=int()):
-                self.seen["carried queue" if event.absorbed else "carried"] += 1
-            case e.ReplayBarred(above=OwnerRef()):
-                self.seen["bar on a descendant"] += 1
-            case e.AuthorityRevoked(ends_holding=True):
-                self.seen["thing revoked"] += 1
-            case e.NoticeIssued(event_type="instance_restart"):
-                self.seen["restart notice"] += 1
-            case _:
-                pass
+        self.seen.update(case_names(event))
+        if own and own.checkpoint and isinstance(event, e.GenerationAdvanced):
+            self.seen["checkpoint carried on"] += event.reason != "lease_renewal"
 
     def _unfinished(self, new: Sequence[Recorded]) -> None:
         """Hold the notice of an end against what it left unfinished."""
@@ -283,7 +223,8 @@ class Drive:
         live = own.status == "live"
         assert view.incarnation == (own.incarnation if live else None)
         assert view.agent_id == (own.agent if live else None)
-        assert self.log.bound(own.ref) == ([f"agent:{own.agent}"] if view.agent_id else [])
+        bound = [f"agent:{own.agent}"] if view.agent_id else []
+        assert self.log.bound(own.ref) == bound
         assert view.waiting == tuple(m.key for m in own.waiting()), own
         assert view.parent == own.parent
         assert set(view.children) == set(own.children)
@@ -323,7 +264,7 @@ class Drive:
                 own.agent is None,
                 own.checkpoint is not None,
                 *(
-                    (m.key, m.accepted > 0, own.running(m.key), m.started > 0, m.outcome)
+                    (m.key, own.running(m.key), m.started > 0, m.outcome)
                     for m in sorted(own.messages.values(), key=lambda m: m.key)
                 ),
             )
@@ -339,4 +280,3 @@ class Drive:
             found = ledger.verify()
             assert found.ok, found
             assert found.head.position == self.log.position
-

@@ -1,8 +1,8 @@
 """A tiny reference for the ledger: who may do what, in plain dicts.
 
 Written from the design alone (sections 2, 3, 5 and 6); it shares no rule with the
-source. A question is answered by a `Plan`: the refusals of which any one is right (none:
-the ledger must say yes), and what changes when it said yes.
+source. A question is answered by a `Plan`: the refusals of which any one is right
+(none: the ledger must say yes), and what changes when it said yes.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ __all__ = [
     "Request",
     "codes",
     "no",
+    "run",
 ]
 
 Status = Literal["absent", "imported", "live", "cut", "terminal", "revoked", "deleted"]
@@ -50,6 +51,15 @@ class Plan(NamedTuple):
 def codes(*found: str | None) -> frozenset[str]:
     """Return the codes that are there."""
     return frozenset(code for code in found if code)
+
+
+def run(change: Callable[[], object]) -> Callable[[object], None]:
+    """Return the change as what follows from any outcome."""
+
+    def then(_outcome: object) -> None:
+        change()
+
+    return then
 
 
 def no(*found: str) -> Plan:
@@ -200,9 +210,9 @@ class Holder(NamedTuple):
 class Reference:
     """Every owner, the clock of this step, and what the last end left unfinished."""
 
-    def __init__(self) -> None:
+    def __init__(self, now: datetime) -> None:
         self.owners: dict[OwnerRef, Owner] = {}
-        self.now = datetime.min
+        self.now = now
         self.unfinished: set[str] = set()
         """What the end of a term must list in its notice."""
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from reference import Call, Checkpoint, Owner, Plan, Reference, Request, no
+from reference import Call, Checkpoint, Owner, Plan, Reference, Request, no, run
 from reference_messages import ENDED
-
 from tenure import Approval, Authority, OwnerRef
 
 __all__ = [
@@ -46,9 +45,9 @@ def save_checkpoint(
         return no(refused)
     before = own.checkpoint
     at = own.revision + 1 if revision is None else revision
-    if before and at == before.revision and payload == before.payload:
-        if keys is None or keys == before.keys:
-            return Plan(writes=False)
+    if before and (at, payload) == (before.revision, before.payload):
+        keys = before.keys if keys is None else keys
+        return Plan(writes=False) if keys == before.keys else no("stale_checkpoint")
     if at <= own.revision:
         return no("stale_checkpoint")
     live = [m for m in own.messages.values() if own.running(m.key) and m.open]
@@ -73,7 +72,7 @@ def clear_checkpoint(
         return Plan(writes=False)
     if revision not in {None, own.checkpoint.revision}:
         return no("stale_checkpoint")
-    return Plan(then=lambda _: setattr(own, "checkpoint", None))
+    return Plan(then=run(lambda: setattr(own, "checkpoint", None)))
 
 
 def mark_output_started(world: Reference, authority: Authority, key: str) -> Plan:
@@ -144,7 +143,7 @@ def decide_approval(
         return no("already_decided")
     late = known.expires is not None and world.now >= known.expires
     field = ("closed", "expired") if late else ("decision", decision)
-    return Plan(then=lambda _: setattr(known, *field))
+    return Plan(then=run(lambda: setattr(known, *field)))
 
 
 def _callable(own: Owner, key: str) -> str | None:
@@ -174,7 +173,7 @@ def intend_tool_call(
     if refused:
         return no(refused)
     new = Call(tool, arguments)
-    return Plan(then=lambda _: own.calls.update({(key, call_id): new}))
+    return Plan(then=run(lambda: own.calls.update({(key, call_id): new})))
 
 
 def begin_tool_call(
@@ -261,14 +260,7 @@ def late_result(
     if not own.written:
         return no("unknown_owner")
     if call_id is None:
-        message = own.messages.get(key)
-        if message is None:
-            return no("not_found")
-        if message.late:
-            return Plan(writes=False)
-        if own.running(key) and message.open:
-            return no("invalid_input")
-        return Plan(then=lambda _: setattr(message, "late", True))
+        return _late_message(own, key)
     call = own.calls.get((key, call_id))
     if call is None:
         return no("not_found")
@@ -283,3 +275,14 @@ def late_result(
         call.late, call.result = True, result
 
     return Plan(then=then)
+
+
+def _late_message(own: Owner, key: str) -> Plan:
+    message = own.messages.get(key)
+    if message is None:
+        return no("not_found")
+    if message.late:
+        return Plan(writes=False)
+    if own.running(key) and message.open:
+        return no("invalid_input")
+    return Plan(then=run(lambda: setattr(message, "late", True)))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from reference import Message, Owner, Plan, Reference, no
+from reference import Message, Owner, Plan, Reference, no, run
 from reference_terms import CANCELLING, accept, admit, settle
-
 from tenure import Authority, OwnerRef
 
 __all__ = [
@@ -46,11 +45,7 @@ def accept_message(
         return no(refused)
     if known and (known.accepted or known.started or known.outcome):
         return Plan(writes=False)
-    return Plan(then=lambda _: void(accept(own, key, digest, human=human)))
-
-
-def void(_: object) -> None:
-    """Forget a value."""
+    return Plan(then=run(lambda: accept(own, key, digest, human=human)))
 
 
 def admit_message(
@@ -76,7 +71,7 @@ def admit_message(
         return no("key_reused")
     human = origin in {"human", "human_successor_root"}
     new = not running or (human and not (known and known.accepted))
-    return Plan(then=lambda _: admit(own, key, origin, digest, absorbed), writes=new)
+    return Plan(then=run(lambda: admit(own, key, origin, digest, absorbed)), writes=new)
 
 
 def _absorbed(own: Owner, key: str, inner: str) -> str | None:
@@ -96,9 +91,7 @@ def _absorbed(own: Owner, key: str, inner: str) -> str | None:
     return refused
 
 
-def start(
-    world: Reference, authority: Authority, key: str, into: str | None
-) -> Plan:
+def start(world: Reference, authority: Authority, key: str, into: str | None) -> Plan:
     """Begin work on it, by itself or within a running one."""
     own = world.at(authority.owner)
     refused = world.fence(authority)
@@ -137,7 +130,7 @@ def settle_message(
         late = refused in ENDED and known is not None
         if known is None or not late or known.late or known.outcome in final:
             return no(refused)
-        return Plan(frozenset({refused}), lambda _: setattr(known, "late", True))
+        return Plan(frozenset({refused}), run(lambda: setattr(known, "late", True)))
     if known is None or not own.running(key):
         return no("not_admitted")
     if known.outcome:
@@ -221,7 +214,7 @@ def history_rewritten(
         return Plan(writes=False)
     if before and generation <= int(str(before[0])):
         return no("stale_checkpoint")
-    return Plan(then=lambda _: setattr(own, "rewrite", (generation, floor)))
+    return Plan(then=run(lambda: setattr(own, "rewrite", (generation, floor))))
 
 
 def settle_interrupt(
@@ -238,4 +231,4 @@ def settle_interrupt(
     before = own.interrupts[interrupt_id]
     if before:
         return Plan(writes=False) if before == outcome else no("already_decided")
-    return Plan(then=lambda _: own.interrupts.update({interrupt_id: outcome}))
+    return Plan(then=run(lambda: own.interrupts.update({interrupt_id: outcome})))

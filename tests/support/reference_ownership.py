@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 
-from reference import Holder, Owner, Plan, Reference, codes, no
+from reference import Holder, Owner, Plan, Reference, codes, no, run
 from reference_terms import begin_term, cut, end_holding, end_term, restart
-
 from tenure import Authority, Evidence, First, OwnerRef
 
 __all__ = [
@@ -109,19 +108,21 @@ def take_over(
         case "imported":
             return _give(world, own, agent, first, None if agent else "invalid_input")
         case "revoked":
-            if parent is None or parent.status != "live":
-                return no("owner_ended")
-            if agent not in {None, parent.agent}:
-                return no("fenced_out")
-            return _give(world, own, None, first)
+            refused = None if parent and parent.status == "live" else "owner_ended"
+            refused = refused or _used_by(parent, agent)
+            return _give(world, own, None, first, refused)
         case "live":
             refused = world.evidence(own, evidence, override=override)
             if own.agent is None:
-                its = parent is not None and agent in {None, parent.agent}
-                refused = refused or (None if its else "fenced_out")
+                refused = refused or _used_by(parent, agent)
                 return _give(world, own, None, first, refused)
             missing = None if agent else "invalid_input"
             return _give(world, own, agent, first, refused or missing)
+
+
+def _used_by(parent: Owner | None, agent: str | None) -> str | None:
+    """Return the code for whoever is not the parent's holder."""
+    return None if parent and agent in {None, parent.agent} else "fenced_out"
 
 
 def advance(
@@ -225,9 +226,9 @@ def grant(
     refused = refused or _within(world, own, names, until)
     if refused:
         return no(refused)
-    new = {name: until for name in names}
+    new = dict.fromkeys(names, until)
     changes = any(n not in held or held[n] != until for n in names)
-    return Plan(then=lambda _: held.update(new), writes=changes)
+    return Plan(then=run(lambda: held.update(new)), writes=changes)
 
 
 def revoke(
@@ -257,7 +258,7 @@ def retire(world: Reference, authority: Authority, finishes: tuple[str, ...]) ->
         return no("not_admitted", "already_decided")
     if any(own.messages[k].outcome not in {None, "completed"} for k in finishes):
         return no("already_decided")
-    return Plan(then=lambda _: cut(world, own, finishes))
+    return Plan(then=run(lambda: cut(world, own, finishes)))
 
 
 def terminate(

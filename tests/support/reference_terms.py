@@ -1,4 +1,4 @@
-"""The reference, second part: how terms begin and end (design sections 5, 6 and 7.3)."""
+"""The reference, second part: how terms begin and end (design sections 5 to 7)."""
 
 from __future__ import annotations
 
@@ -67,7 +67,8 @@ def cover(own: Owner, key: str) -> set[str]:
     known, lead = own.messages[key], own.lead(key)
     if not known.open:
         return set()
-    return known.bars | lead.bars | ({"visible_output_started"} if lead.output else set())
+    marker = {"visible_output_started"} if lead.output else set[str]()
+    return known.bars | lead.bars | marker
 
 
 def executions(own: Owner) -> list[Message]:
@@ -93,21 +94,23 @@ def end_term(world: Reference, own: Owner, finishes: tuple[str, ...] = ()) -> No
             wanted = not one.bars & CANCELLING
             if wanted:
                 world.unfinished |= {
-                    m.key
-                    for m in own.group(one)
-                    if m.human and not m.bars & CANCELLING
+                    m.key for m in own.group(one) if m.human and not m.bars & CANCELLING
                 }
             settle(own, one.key, "retired" if wanted else "cancelled")
         elif not one.accepted:
             for inner in own.group(one)[1:]:
                 inner.lead = None
+    _end_effects(own)
+    own.checkpoint = None
+
+
+def _end_effects(own: Owner) -> None:
     for call in own.calls.values():
         if not call.done and not call.closed:
             call.closed = "outcome_unknown" if call.dispatched else "never_started"
     for request in own.requests.values():
         if not (request.consumed or request.closed or request.decision == "denied"):
             request.closed = "void" if request.decision else "cut"
-    own.checkpoint = None
 
 
 def end_holding(world: Reference, own: Owner) -> None:

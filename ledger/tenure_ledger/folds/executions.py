@@ -257,6 +257,8 @@ def _admit(
 
 def _sharing(state: Executions, known: Execution) -> list[Execution]:
     """Return the execution and all open ones that it absorbed."""
+    if not known.absorbed:
+        return [known]
     shared = [state.by_key.get(key) for key in known.absorbed]
     return [
         known,

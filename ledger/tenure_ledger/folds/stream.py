@@ -28,7 +28,7 @@ from tenure_ledger.folds import (
 from tenure_ledger.folds.judgement import APPLY, DUPLICATE, Judgement, Rule, Value
 from tenure_ledger.rows import GENESIS
 
-__all__ = ["Quarantine", "State", "apply", "evolve", "fold", "judge"]
+__all__ = ["Quarantine", "State", "apply", "evolve", "fold", "follow", "judge"]
 
 
 class Quarantine(Value, frozen=True):
@@ -102,17 +102,23 @@ _ROUTES = {topic: _routes(kind) for topic, kind in EVENTS.items()}
 
 def evolve(state: State, recorded: e.Recorded) -> State:
     """Return the state after the next stored event; never raises."""
-    event, version = recorded.event, recorded.version
-    changes: dict[str, Any] = {"version": version, "hash": recorded.hash}
+    return follow(state, recorded.version, recorded.hash, recorded.event)
+
+
+def follow(
+    state: State, version: int, hashed: bytes, event: e.Event | e.Unknown
+) -> State:
+    """Return the state after the next stored event; never raises."""
     if state.too_new:
-        return replace(state, **changes)
+        return replace(state, version=version, hash=hashed)
     if isinstance(event, e.Unknown):
         too_new = 0 if event.ignorable else version
-        return replace(state, too_new=too_new, **changes)
+        return replace(state, version=version, hash=hashed, too_new=too_new)
     stopped = state.quarantine
     if stopped is not None:
-        return _quarantined(replace(state, **changes), stopped, version, event)
-    return _step(state, version, event, changes)
+        state = replace(state, version=version, hash=hashed)
+        return _quarantined(state, stopped, version, event)
+    return _step(state, version, event, {"version": version, "hash": hashed})
 
 
 def _step(state: State, version: int, event: e.Event, changes: dict[str, Any]) -> State:
@@ -163,8 +169,7 @@ def judge(state: State, event: e.Event) -> Judgement:
     verdict = APPLY
     for part, judge_part, _ in _ROUTES.get(event.topic, ()):
         said = judge_part(own, getattr(state, part), event)
-        if said > verdict:
-            verdict = said
+        verdict = max(verdict, said)
     return verdict
 
 

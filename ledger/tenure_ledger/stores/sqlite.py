@@ -68,6 +68,7 @@ class SQLiteStore:
 
     def write(self, deadline_seconds: float) -> SQLiteUnit:
         """Return a unit that may write; wait for other writers up to the deadline."""
+        self._check()
         return SQLiteUnit(
             self._writer, self._tables, self._place.path, deadline_seconds
         )

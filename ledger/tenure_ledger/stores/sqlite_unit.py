@@ -132,6 +132,15 @@ class SQLiteUnit:
             raise
         return positions
 
+    def confirm(self) -> None:
+        """Write the schema version that is there: a page for the commit to sync."""
+        try:
+            db = self._open()
+            (version,) = db.execute("PRAGMA user_version").fetchone()
+            db.execute(f"PRAGMA user_version = {version}")
+        except sqlite3.Error as error:
+            raise self._failed(translate(error, self._path)) from error
+
     def commit(self) -> None:
         """Make everything durable.
 

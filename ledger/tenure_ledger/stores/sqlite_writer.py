@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from tenure_ledger.stores.fair_lock import FairLock, overdue
-from tenure_ledger.stores.sqlite_connect import Place, connect
+from tenure_ledger.stores.sqlite_connect import BUSY_SLICE_SECONDS, Place, connect
 from tenure_ledger.stores.sqlite_faults import contended, is_busy, translate
 from tenure_ledger.stores.sqlite_fork import CONNECTING
 
@@ -70,6 +70,8 @@ class Writer:
                     raise
                 if time.monotonic() >= deadline:
                     raise contended(self._place.path) from error
+                # SQLite has waited already, except where it sees no use in it.
+                time.sleep(BUSY_SLICE_SECONDS / 50)
             else:
                 return db
 

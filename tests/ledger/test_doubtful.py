@@ -1,0 +1,119 @@
+"""A commit whose answer is lost is settled by the command id (section 5, rule 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+from tenure import First, Ledger, OutcomeUnknown, OwnerRef, StoreUnavailable
+from tenure_ledger.rows import Doubtful, Unit
+from tenure_ledger.shell import Shell
+from tenure_ledger.stores import SQLiteStore
+
+SESSION = OwnerRef("session", "ses_1")
+
+Loss = Literal["stored", "not stored", "stored, then the disk is gone"]
+
+
+class LossyUnit:
+    """A real unit whose commits end in doubt, for as long as there is a loss left."""
+
+    def __init__(self, unit: Unit, losses: list[Loss]) -> None:
+        self._losses = losses
+        self.tail = unit.tail
+        self.command = unit.command
+        self.body = unit.body
+        self.add = unit.add
+        self.confirm = unit.confirm
+        self._commit = unit.commit
+
+    def commit(self) -> None:
+        """Commit, or not, and lose the answer."""
+        if not self._losses:
+            self._commit()
+            return
+        loss = self._losses.pop(0)
+        if loss != "not stored":
+            self._commit()
+        raise Doubtful(loss)
+
+
+class LossyStore(SQLiteStore):
+    """A real store on a real file that loses answers."""
+
+    losses: list[Loss]
+    gone = False
+
+    @contextmanager
+    def write(self, deadline_seconds: float) -> Generator[Unit]:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Hand out a unit that may lose its answer."""
+        if self.gone:
+            msg = "the disk is gone; nothing was written"
+            raise StoreUnavailable(msg)
+        self.gone = bool(self.losses) and self.losses[0].endswith("gone")
+        with super().write(deadline_seconds) as unit:
+            yield LossyUnit(unit, self.losses)
+
+
+def lossy(path: Path, losses: list[Loss], deadline_seconds: float = 30) -> Ledger:
+    """Return a ledger on a file whose next commits end in doubt."""
+    store = LossyStore(path)
+    store.losses = losses
+    shell = Shell(
+        store,
+        clock=lambda: datetime.now(UTC),
+        process=lambda: "process 1",
+        deadline_seconds=deadline_seconds,
+    )
+    return Ledger(shell)
+
+
+@pytest.mark.parametrize(
+    "losses",
+    [["stored"], ["not stored"], ["not stored", "not stored"], ["stored", "stored"]],
+)
+@pytest.mark.parametrize("command_id", [None, "claim 1"])
+def test_a_doubtful_commit_is_stored_once_and_reported_as_stored(
+    tmp_path: Path, losses: list[Loss], command_id: str | None
+) -> None:
+    with lossy(tmp_path / "relay.db", losses) as ledger:
+        first = First("msg_1", "human")
+        one = ledger.claim(SESSION, "a", "host", first=first, command_id=command_id)
+        ledger.check(one)
+        topics = [one.event.topic for one in ledger.history(SESSION)]
+        assert topics == [
+            "ownership-claimed.v1",
+            "submission-accepted.v1",
+            "execution-admitted.v1",
+        ]
+        assert ledger.verify().ok
+
+
+def test_at_the_deadline_the_outcome_is_said_to_be_unknown(tmp_path: Path) -> None:
+    path = tmp_path / "relay.db"
+    with lossy(path, ["stored"] * 9, deadline_seconds=0) as ledger:
+        with pytest.raises(OutcomeUnknown) as caught:
+            ledger.claim(SESSION, "a", "host", command_id="claim 1")
+        assert caught.value.command_id == "claim 1"
+    with lossy(path, []) as ledger:
+        again = ledger.claim(SESSION, "a", "host", command_id="claim 1")
+        assert again.generation == 1
+        assert len(ledger.history(SESSION)) == 1
+
+
+def test_a_fault_after_a_doubtful_commit_never_says_nothing_was_written(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "relay.db"
+    with lossy(path, ["stored, then the disk is gone"]) as ledger:
+        with pytest.raises(OutcomeUnknown) as caught:
+            ledger.claim(SESSION, "a", "host")
+        found = caught.value.command_id
+    with lossy(path, []) as ledger:
+        assert ledger.claim(SESSION, "a", "host", command_id=found).generation == 1
+        assert len(ledger.history(SESSION)) == 1
