@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Sequence
-from threading import Condition, Event, Lock, Thread
+from threading import TIMEOUT_MAX, Condition, Lock, Thread
 
 from tenure_ledger.decisions.work import Command, Outcome
 from tenure_ledger.errors import OutcomeUnknown, Refused, StoreUnavailable
@@ -32,7 +32,11 @@ class Job:
         self.command_id = command_id
         self.doubtful = False
         """A commit may have stored it already: look for its id first."""
-        self.done = Event()
+        self.sent: tuple[bytes, Outcome] | None = None
+        """Hash of its first event in the owner's stream, and the outcome with it."""
+        self._answered = False
+        self._gate = Lock()
+        self._gate.acquire()
         self._outcome: Outcome | None = None
         self._problem: BaseException | None = None
 
@@ -42,13 +46,23 @@ class Job:
             self._problem = answer
         else:
             self._outcome = answer
-        self.done.set()
+        self._done()
 
     def fail(self, problem: BaseException) -> None:
         """Hand over what went wrong, unless the job was answered."""
-        if not self.done.is_set():
+        if not self._answered:
             self._problem = problem
-            self.done.set()
+            self._done()
+
+    def _done(self) -> None:
+        # A lock and no `threading.Event`: every command makes one, and few wait.
+        if not self._answered:
+            self._answered = True
+            self._gate.release()
+
+    def wait(self, timeout_seconds: float) -> bool:
+        """Wait for the answer, once; return whether it is there."""
+        return self._gate.acquire(timeout=min(timeout_seconds, TIMEOUT_MAX))
 
     def result(self) -> Outcome:
         """Return the outcome or raise the problem."""
@@ -89,7 +103,7 @@ class Grouping:
                 self._busy.release()
             return job.result()
         self._queue(job)
-        if not job.done.wait(self._deadline_seconds * 2 + 1):
+        if not job.wait(self._deadline_seconds * 2 + 1):
             msg = f"no answer in time: ask again under command id {job.command_id}"
             raise OutcomeUnknown(msg, job.command_id)
         return job.result()

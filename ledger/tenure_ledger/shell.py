@@ -7,7 +7,7 @@ nothing; an ambiguous commit is settled by the command id (design section 5, rul
 
 from __future__ import annotations
 
-import uuid
+import os
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
@@ -16,7 +16,7 @@ from time import monotonic
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from tenure_ledger.decisions.decide import decide, reach
-from tenure_ledger.decisions.work import Command, Context, Granted, Outcome
+from tenure_ledger.decisions.work import Command, Context, Decided, Granted, Outcome
 from tenure_ledger.errors import (
     CommandIdReused,
     Contended,
@@ -162,7 +162,7 @@ class Shell:
 
     def run(self, command: Command, command_id: str | None) -> Outcome:
         """Decide the command and make its events durable; raise a refusal."""
-        job = Job(command, command_id, command_id or str(uuid.uuid4()))
+        job = Job(command, command_id, command_id or _new_id())
         return self._grouping.run(job)
 
     def _execute(self, jobs: Sequence[Job]) -> None:
@@ -232,13 +232,13 @@ class Shell:
         if job.given_id is not None or job.doubtful:
             stored = unit.command(command.owner.stream, job.command_id)
         if stored is not None:
-            answer = self._again(command, stored)
+            answer = _own(unit, job, stored) or self._again(command, stored)
             if answer is not None:
                 if job.doubtful:
                     unit.confirm()
                 return answer, job.doubtful
         states = self._load(unit, command, staged)
-        context = Context(self.now(), self._process(), str(uuid.uuid4()))
+        context = Context(self.now(), self._process(), _new_id())
         decided = decide(states, command, context)
         if isinstance(decided, Rejection):
             return decided.error(), False
@@ -246,15 +246,25 @@ class Shell:
             return _reused(job.command_id, stored).error(), False
         if not decided.drafts and job.given_id is None:
             return decided.outcome, False
-        sealed = seal(decided, states, command, job.command_id, _new_id)
+        staged.update(self._add(unit, job, states, decided))
+        if decided.refusal is not None:
+            return decided.refusal.error(), True
+        return decided.outcome, True
+
+    def _add(
+        self, unit: Unit, job: Job, states: dict[str, State], decided: Decided
+    ) -> dict[str, State]:
+        """Add the command's rows to the unit and return the states after them."""
+        stream = job.command.owner.stream
+        sealed = seal(decided, states, job.command, job.command_id, _new_id)
         changes: Iterable[RowChange] = ()
         if self._tables is not None and sealed.recorded:
             changes = self._tables.changes(_changes(states, sealed.recorded))
         unit.add(sealed.events, sealed.command, sealed.bodies, changes, decided.erase)
-        staged.update(sealed.states)
-        if decided.refusal is not None:
-            return decided.refusal.error(), True
-        return decided.outcome, True
+        own = [row.hash for row in sealed.events if row.stream == stream]
+        if own:
+            job.sent = (own[0], decided.outcome)
+        return sealed.states
 
     def _again(self, command: Command, stored: CommandRow) -> Outcome | Refused | None:
         """Return the first outcome; None for an authority that is another process's."""
@@ -278,6 +288,15 @@ class Shell:
         return states
 
 
+def _own(unit: Unit, job: Job, stored: CommandRow) -> Outcome | None:
+    """Return the outcome of this job's own doubtful commit, which nobody was told."""
+    if job.sent is None:
+        return None
+    hashed, outcome = job.sent
+    rows = unit.tail(stored.stream, stored.first_version)
+    return outcome if hashed in {row.hash for row in rows[:1]} else None
+
+
 def _honest(job: Job, problem: BaseException) -> BaseException:
     """Never say that nothing was written while a commit is in doubt."""
     if not job.doubtful or not isinstance(problem, Fault):
@@ -290,7 +309,13 @@ def _honest(job: Job, problem: BaseException) -> BaseException:
 
 
 def _new_id() -> str:
-    return str(uuid.uuid4())
+    """Return a UUID4 as text, in a third of the time that `uuid` takes."""
+    digits = os.urandom(16).hex()
+    variant = "89ab"[int(digits[16], 16) & 3]
+    return (
+        f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}"
+        f"-{variant}{digits[17:20]}-{digits[20:]}"
+    )
 
 
 def _reused(command_id: str, stored: CommandRow) -> Rejection:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, Protocol, Self, get_args, runtime_checkable
+from typing import Any, Literal, Protocol, Self, runtime_checkable
 
 from tenure_ledger.errors import InvalidInput
 
@@ -121,9 +121,10 @@ def check_name(what: str, value: object) -> str:
     return value
 
 
-def check_choice(what: str, value: object, choices: object) -> None:
+def check_choice(what: str, value: object, choices: Any) -> None:  # noqa: ANN401
     """Raise `InvalidInput` unless ``value`` is one of the literals of ``choices``."""
-    allowed = get_args(choices)
+    # What `get_args` returns for a Literal, at a tenth of its price.
+    allowed: tuple[object, ...] = choices.__args__
     if value not in allowed:
         choices = ", ".join(map(str, allowed))
         msg = f"{what} must be one of {choices}, not {_shown(value)}"

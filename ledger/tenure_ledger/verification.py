@@ -13,9 +13,9 @@ import re
 from dataclasses import asdict, dataclass
 from typing import Literal, NamedTuple, Self
 
-from tenure_ledger.codec import decode
 from tenure_ledger.errors import Corrupt, InvalidInput
 from tenure_ledger.events import Event, Unknown
+from tenure_ledger.lean import read
 from tenure_ledger.rows import GENESIS, EventRow, Store, row_hash
 from tenure_ledger.values import check_integer
 
@@ -105,9 +105,9 @@ class _Link:
     count: int
 
 
-def _link(event: Event | Unknown) -> _Link:
-    if isinstance(event, Event):
-        return _Link(event.previous_hash, event.command_id, event.index, event.count)
+def _link(event: Event | Unknown) -> Event | _Link:
+    if not isinstance(event, Unknown):
+        return event
     header = event.header
     return _Link(
         str(header.get("previous_hash", "")),
@@ -162,7 +162,7 @@ class _Chain:
         if hashed != row.hash:
             return _problem("edited", row, "its bytes do not match its hash")
         try:
-            link = _link(decode(row).event)
+            link = _link(read(row))
         except (Corrupt, ValueError, TypeError, ArithmeticError) as error:
             return _problem("unreadable", row, str(error))
         if link.previous_hash != previous.hex():
@@ -185,7 +185,7 @@ class _Chain:
         text = f"version {row.version} refers to another event before it"
         return _problem("edited", row._replace(version=max(version, 1)), text)
 
-    def _whole(self, row: EventRow, event: _Link) -> None:
+    def _whole(self, row: EventRow, event: Event | _Link) -> None:
         """Note whether the events of a command stand together and are all there."""
         command_id, index, count = self.command
         complete = index + 1 >= count

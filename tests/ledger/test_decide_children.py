@@ -10,6 +10,7 @@ import pytest
 from scenes import JOB, KID, ONE, SESSION, TWO
 from tenure import (
     Authority,
+    Deleted,
     Event,
     Evidence,
     First,
@@ -18,7 +19,10 @@ from tenure import (
     NotFound,
     OwnerIsLive,
     OwnerRef,
+    Quarantined,
+    TooNew,
 )
+from tenure_ledger import events as e
 from worlds import World
 
 GRANDKID = OwnerRef("subagent", "kid_2")
@@ -161,6 +165,37 @@ def test_only_a_child_is_granted_and_revoked(world: World) -> None:
         with world.refuses(NotFound) as refusal:
             write()
         assert refusal.value.kind == "child"
+
+
+def test_a_child_that_nothing_may_be_written_to_keeps_its_grants(
+    world: World,
+) -> None:
+    held = begin(world)
+    world.ledger.spawn(held, KID, "kid/1", grants=["read"], author="host")
+    rival = e.OwnershipClaimed(author="import", generation=1, agent_id="rival")
+    world.append(KID, rival)
+    writes: list[Callable[[], object]] = [
+        lambda: world.ledger.grant(held, KID, ["exec"]),
+        lambda: world.ledger.revoke(held, KID),
+        lambda: world.ledger.spawn(held, KID, "kid/2", author="host"),
+    ]
+    for write in writes:
+        with world.refuses(Quarantined):
+            write()
+    world.ledger.resolve_quarantine(KID, 1, "ann")
+    world.ledger.delete_conversation(KID, "ann")
+    for write in writes:
+        with world.refuses(Deleted):
+            write()
+
+
+def test_an_agent_whose_stream_is_too_new_is_bound_by_nobody(world: World) -> None:
+    world.append_unknown(f"agent:{TWO}", ignorable=False)
+    with world.refuses(TooNew):
+        world.ledger.claim(SESSION, TWO, "host")
+    held = begin(world)
+    with world.refuses(TooNew):
+        world.ledger.spawn(held, KID, TWO, author="host")
 
 
 def test_a_grant_outlives_the_term_and_the_next_holder_revokes_it(

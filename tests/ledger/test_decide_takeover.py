@@ -95,6 +95,17 @@ def test_evidence_about_a_holding_that_ended_is_about_nobody(world: World) -> No
         assert refusal.value.evidence["generation"] == 2
 
 
+def test_nobody_has_seen_what_is_not_written_yet(world: World) -> None:
+    held = world.ledger.claim(SESSION, ONE, "host")
+    world.ledger.admit(held, "m1", "human")
+    head = world.ledger.owner(SESSION).version
+    evidence = Evidence("gone", held.incarnation, head + 1)
+    for override in (False, True):
+        with world.refuses(InvalidInput) as refusal:
+            world.ledger.take_over(SESSION, TWO, "host", evidence, override=override)
+        assert refusal.value.evidence == {"version": head}
+
+
 def test_the_retired_holder_is_told_that_its_term_was_cut(world: World) -> None:
     held = world.ledger.claim(SESSION, ONE, "host")
     evidence = Evidence.gone(world.ledger.owner(SESSION))

@@ -83,7 +83,10 @@ def test_the_next_holder_takes_a_thing_without_evidence(world: World) -> None:
             ledger.take_over(BROWSER, agent, "host")
     with world.refuses(OwnerEnded):
         ledger.claim(BROWSER, "somebody", "host")
-    ledger.succeed(SESSION, TWO, "host")
+    held = ledger.succeed(SESSION, TWO, "host")
+    with world.refuses(OwnerEnded) as ended:
+        ledger.spawn(held, BROWSER, author="host")
+    assert "use take_over" in ended.value.text
     for agent in (ONE, "somebody"):
         with world.refuses(FencedOut) as refusal:
             ledger.take_over(BROWSER, agent, "host")

@@ -94,6 +94,25 @@ def test_a_doubtful_commit_is_stored_once_and_reported_as_stored(
         assert ledger.verify().ok
 
 
+@pytest.mark.parametrize("loss", ["stored", "not stored"])
+@pytest.mark.parametrize("command_id", [None, "call 1"])
+def test_a_call_is_still_to_be_run_when_only_the_answer_was_lost(
+    tmp_path: Path, loss: Loss, command_id: str | None
+) -> None:
+    losses: list[Loss] = []
+    with lossy(tmp_path / "relay.db", losses) as ledger:
+        one = ledger.claim(SESSION, "a", "host", first=First("msg_1", "human"))
+        losses.append(loss)
+        call = ledger.begin_tool_call(
+            one, "msg_1", "call_1", "bash", {}, command_id=command_id
+        )
+        assert call.state == "fresh"
+        again = ledger.begin_tool_call(
+            one, "msg_1", "call_1", "bash", {}, command_id=command_id
+        )
+        assert again.state == "unknown"
+
+
 def test_at_the_deadline_the_outcome_is_said_to_be_unknown(tmp_path: Path) -> None:
     path = tmp_path / "relay.db"
     with lossy(path, ["stored"] * 9, deadline_seconds=0) as ledger:

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
-from typing import Any, get_args
+from random import Random
+from typing import Any, TypeVar, get_args
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-from nonsense import CHILD, NOW, OTHER, S, histories, recorded, state_of
+from nonsense import (
+    CHILD,
+    NOW,
+    OTHER,
+    S,
+    Sample,
+    build,
+    either,
+    history,
+    pick,
+    plausible,
+    recorded,
+    state_of,
+)
 from tenure import Authority, Boundary, Event, Evidence, First, OwnerRef, Unknown
 from tenure_ledger.decisions import (
     approvals,
@@ -24,190 +37,203 @@ from tenure_ledger.decisions import (
 from tenure_ledger.decisions.decide import DECISIONS, decide, reach
 from tenure_ledger.decisions.work import Body, Context, Decided
 from tenure_ledger.errors import Rejection
+from tenure_ledger.events import ConversationDeleted, QuarantineResolved
 from tenure_ledger.folds.stream import State, fold
 from tenure_ledger.values import ReplayReason
 from tenure_ledger.views import owner_view
 
+T = TypeVar("T")
 History = list[Event | Unknown]
 
-AUTHORITIES = st.builds(
+AUTHORITIES = build(
     Authority,
-    st.sampled_from([S, S, S, CHILD]),
-    st.integers(1, 3),
-    st.sampled_from(["e1", "e2", "e3"]),
-    st.sampled_from([None, "a", "b"]),
+    pick([S, S, S, CHILD]),
+    pick(range(1, 4)),
+    pick(["e1", "e2", "e3"]),
+    pick([None, "a", "b"]),
 )
-KEYS = st.sampled_from(["m1", "m2", "m3"])
-SOME_KEYS = st.sampled_from([(), ("m1",), ("m2",), ("m1", "m2"), ("m3", "m2")])
-AGENTS = st.sampled_from(["a", "b", "c"])
-ANY_AGENT = st.sampled_from([None, "a", "b", "c"])
-OWNERS = st.sampled_from([S, S, CHILD])
-DIGESTS = st.sampled_from([None, None, "d1", "d2"])
-BODIES = st.sampled_from([Body("d1", b"1"), Body("d2", b"2")])
-ORIGINS = st.sampled_from(["human", "continue_relay", "tool_probe"])
-FIRSTS = st.one_of(st.none(), st.builds(First, KEYS, ORIGINS, st.none(), DIGESTS))
-EVIDENCE = st.one_of(
-    st.none(),
-    st.builds(
+KEYS = pick(["m1", "m2", "m3"])
+SOME_KEYS = pick([(), ("m1",), ("m2",), ("m1", "m2"), ("m3", "m2")])
+AGENTS = pick(["a", "b", "c"])
+ANY_AGENT = pick([None, "a", "b", "c"])
+OWNERS = pick([S, S, CHILD])
+DIGESTS = pick([None, None, "d1", "d2"])
+BODIES = pick([Body("d1", b"1"), Body("d2", b"2")])
+ORIGINS = pick(["human", "continue_relay", "tool_probe"])
+FIRSTS = either(pick([None]), build(First, KEYS, ORIGINS, pick([None]), DIGESTS))
+EVIDENCE = either(
+    pick([None]),
+    build(
         Evidence,
-        st.sampled_from(["gone", "alive", "cannot_tell"]),
-        st.sampled_from(["e1", "e2", "e3"]),
-        st.integers(0, 30),
+        pick(["gone", "alive", "cannot_tell"]),
+        pick(["e1", "e2", "e3"]),
+        pick(range(31)),
     ),
 )
-GRANTS = st.sampled_from([(), ("read",), ("read", "write")])
-LEASE = st.sampled_from([None, 60.0])
-CALLS = st.sampled_from(["c1", "c2", "c3"])
-TOOLS = st.sampled_from(["shell", "read"])
-REQUESTS = st.sampled_from(["r1", "r2", "r3"])
-A = st.just("author")
-CHILDREN = st.sampled_from([CHILD, OTHER, S])
-HOST_OUTCOMES = st.sampled_from(get_args(executions.HostOutcome))
-REVISIONS = st.sampled_from([None, 0, 1, 2])
+GRANTS = pick([(), ("read",), ("read", "write")])
+FLAGS = pick([True, False])
+LEASE = pick([None, 60.0])
+CALLS = pick(["c1", "c2", "c3"])
+TOOLS = pick(["shell", "read"])
+REQUESTS = pick(["r1", "r2", "r3"])
+A = pick(["author"])
+CHILDREN = pick([CHILD, OTHER, S])
+HOST_OUTCOMES = pick(get_args(executions.HostOutcome))
+REVISIONS = pick([None, 0, 1, 2])
 
-COMMANDS: dict[type, st.SearchStrategy[Any]] = {
-    ownership.Claim: st.builds(ownership.Claim, OWNERS, AGENTS, A, FIRSTS, LEASE),
-    ownership.Succeed: st.builds(ownership.Succeed, OWNERS, AGENTS, A, FIRSTS, LEASE),
-    ownership.TakeOver: st.builds(
-        ownership.TakeOver, OWNERS, ANY_AGENT, A, EVIDENCE, st.booleans(), FIRSTS, LEASE
+COMMANDS: dict[type, Sample[Any]] = {
+    ownership.Claim: build(ownership.Claim, OWNERS, AGENTS, A, FIRSTS, LEASE),
+    ownership.Succeed: build(ownership.Succeed, OWNERS, AGENTS, A, FIRSTS, LEASE),
+    ownership.TakeOver: build(
+        ownership.TakeOver,
+        OWNERS,
+        ANY_AGENT,
+        A,
+        EVIDENCE,
+        pick([True, False]),
+        FIRSTS,
+        LEASE,
     ),
-    ownership.Advance: st.builds(
+    ownership.Advance: build(
         ownership.Advance,
         AUTHORITIES,
-        st.sampled_from(["lease_renewal", "migration"]),
+        pick(["lease_renewal", "migration"]),
         ANY_AGENT,
         LEASE,
     ),
-    children.Spawn: st.builds(
+    children.Spawn: build(
         children.Spawn, AUTHORITIES, CHILDREN, ANY_AGENT, GRANTS, A, LEASE
     ),
-    children.GrantMore: st.builds(
+    children.GrantMore: build(
         children.GrantMore,
         AUTHORITIES,
         CHILDREN,
         GRANTS,
-        st.sampled_from([None, NOW + timedelta(days=1)]),
+        pick([None, NOW + timedelta(days=1)]),
     ),
-    children.Revoke: st.builds(
-        children.Revoke, AUTHORITIES, CHILDREN, st.one_of(st.none(), GRANTS)
+    children.Revoke: build(
+        children.Revoke, AUTHORITIES, CHILDREN, either(pick([None]), GRANTS)
     ),
-    executions.Accept: st.builds(
-        executions.Accept, OWNERS, KEYS, A, st.none(), DIGESTS, st.booleans()
+    executions.Accept: build(
+        executions.Accept, OWNERS, KEYS, A, pick([None]), DIGESTS, pick([True, False])
     ),
-    executions.Admit: st.builds(
-        executions.Admit, AUTHORITIES, KEYS, ORIGINS, st.none(), DIGESTS, SOME_KEYS
+    executions.Admit: build(
+        executions.Admit, AUTHORITIES, KEYS, ORIGINS, pick([None]), DIGESTS, SOME_KEYS
     ),
-    executions.Start: st.builds(
-        executions.Start, AUTHORITIES, KEYS, st.one_of(st.none(), KEYS)
+    executions.Start: build(
+        executions.Start, AUTHORITIES, KEYS, either(pick([None]), KEYS)
     ),
-    executions.Settle: st.builds(executions.Settle, AUTHORITIES, KEYS, HOST_OUTCOMES),
-    relay.Retire: st.builds(
+    executions.Settle: build(executions.Settle, AUTHORITIES, KEYS, HOST_OUTCOMES),
+    relay.Retire: build(
         relay.Retire,
         AUTHORITIES,
-        st.sampled_from(["accepted", "continue"]),
-        st.one_of(st.none(), BODIES),
-        st.sampled_from([None, Boundary("m1")]),
+        pick(["accepted", "continue"]),
+        either(pick([None]), BODIES),
+        pick([None, Boundary("m1")]),
         SOME_KEYS,
     ),
-    relay.Terminate: st.builds(
-        relay.Terminate, AUTHORITIES, st.sampled_from(["done", "closed"]), st.just("")
+    relay.Terminate: build(
+        relay.Terminate, AUTHORITIES, pick(["done", "closed"]), pick([""])
     ),
-    relay.RewriteHistory: st.builds(
-        relay.RewriteHistory, AUTHORITIES, st.integers(0, 3), st.none(), st.none()
+    relay.RewriteHistory: build(
+        relay.RewriteHistory, AUTHORITIES, pick(range(4)), pick([None]), pick([None])
     ),
-    relay.SettleInterrupt: st.builds(
-        relay.SettleInterrupt, OWNERS, st.sampled_from(["i1", "i2"]), st.just("ok"), A
+    relay.SettleInterrupt: build(
+        relay.SettleInterrupt, OWNERS, pick(["i1", "i2"]), pick(["ok"]), A
     ),
-    checkpoints.SaveCheckpoint: st.builds(
+    checkpoints.SaveCheckpoint: build(
         checkpoints.SaveCheckpoint,
         AUTHORITIES,
-        st.just("reaction_loop"),
+        pick(["reaction_loop"]),
         BODIES,
-        st.one_of(st.none(), SOME_KEYS),
+        either(pick([None]), SOME_KEYS),
         REVISIONS,
     ),
-    checkpoints.ClearCheckpoint: st.builds(
-        checkpoints.ClearCheckpoint, AUTHORITIES, st.just("done"), REVISIONS
+    checkpoints.ClearCheckpoint: build(
+        checkpoints.ClearCheckpoint, AUTHORITIES, pick(["done"]), REVISIONS
     ),
-    checkpoints.MarkOutput: st.builds(checkpoints.MarkOutput, AUTHORITIES, KEYS),
-    checkpoints.BarReplay: st.builds(
+    checkpoints.MarkOutput: build(checkpoints.MarkOutput, AUTHORITIES, KEYS),
+    checkpoints.BarReplay: build(
         checkpoints.BarReplay,
         OWNERS,
-        st.sampled_from(get_args(ReplayReason)),
+        pick(get_args(ReplayReason)),
         A,
-        st.one_of(st.none(), SOME_KEYS),
+        either(pick([None]), SOME_KEYS),
     ),
-    approvals.RequestApproval: st.builds(
+    approvals.RequestApproval: build(
         approvals.RequestApproval,
         AUTHORITIES,
         CALLS,
         TOOLS,
-        st.just("d1"),
-        st.just("p1"),
+        pick(["d1"]),
+        pick(["p1"]),
         LEASE,
     ),
-    approvals.DecideApproval: st.builds(
+    approvals.DecideApproval: build(
         approvals.DecideApproval,
         OWNERS,
         REQUESTS,
-        st.sampled_from(["approved", "denied"]),
+        pick(["approved", "denied"]),
         A,
     ),
-    calls.IntendToolCall: st.builds(
+    calls.IntendToolCall: build(
         calls.IntendToolCall, AUTHORITIES, KEYS, CALLS, TOOLS, BODIES
     ),
-    calls.BeginToolCall: st.builds(
+    calls.BeginToolCall: build(
         calls.BeginToolCall,
         AUTHORITIES,
         KEYS,
         CALLS,
         TOOLS,
         BODIES,
-        st.one_of(st.none(), REQUESTS),
+        either(pick([None]), REQUESTS),
     ),
-    calls.CompleteToolCall: st.builds(
+    calls.CompleteToolCall: build(
         calls.CompleteToolCall, AUTHORITIES, KEYS, CALLS, BODIES
     ),
-    calls.LateFact: st.builds(
-        calls.LateFact, OWNERS, A, KEYS, st.one_of(st.none(), CALLS), BODIES
+    calls.LateFact: build(
+        calls.LateFact, OWNERS, A, KEYS, either(pick([None]), CALLS), BODIES
     ),
-    upkeep.DeleteConversation: st.builds(upkeep.DeleteConversation, OWNERS, A),
-    upkeep.ResolveQuarantine: st.builds(
-        upkeep.ResolveQuarantine, OWNERS, st.integers(0, 25), A
+    upkeep.DeleteConversation: build(upkeep.DeleteConversation, OWNERS, A),
+    upkeep.ResolveQuarantine: build(
+        upkeep.ResolveQuarantine, OWNERS, pick(range(6)), A
     ),
 }
 
-SLOW = settings(max_examples=40, suppress_health_check=list(HealthCheck))
+GOING_ON = (QuarantineResolved, ConversationDeleted)
+"""What ends a quarantine, and may begin the next."""
+SEEDS = range(100)
 
 
-@settings(max_examples=150, suppress_health_check=list(HealthCheck))
-@given(histories(40))
-def test_no_stored_history_makes_a_fold_raise(history: History) -> None:
-    for stream in (S.stream, "agent:a"):
-        state = fold(stream, recorded(stream, history))
-        assert state.version == len(history)
-        assert state == state_of(stream, history)
-        view = owner_view(S, state)
-        assert view.version == len(history)
-        if view.status == "quarantined":
-            earlier, later = view.positions
-            assert 0 <= earlier < later <= len(history)
+@pytest.mark.parametrize("seed", range(8))
+def test_no_stored_history_makes_a_fold_raise(seed: int) -> None:
+    chance = Random(seed)  # noqa: S311  a test that can be run again
+    statuses: set[str] = set()
+    for _ in range(100):
+        events = history(chance, 40)
+        for stream in (S.stream, "agent:a"):
+            state = fold(stream, recorded(stream, events))
+            assert state.version == len(events)
+            assert state == state_of(stream, events)
+            view = owner_view(S, state)
+            statuses.add(view.status)
+            if view.status == "quarantined":
+                earlier, later = view.positions
+                assert 0 <= earlier < later <= len(events)
+                if not any(isinstance(event, GOING_ON) for event in events):
+                    stop_is_where_it_was(stream, events, state)
+    # Sometimes: the histories do lead everywhere.
+    assert statuses >= {"quarantined", "too_new"}
 
 
-@settings(max_examples=80, suppress_health_check=list(HealthCheck))
-@given(histories(20), st.integers(0, 20))
-def test_what_follows_a_quarantine_is_held_and_nothing_before_it_changes(
-    history: History, keep: int
-) -> None:
-    state = state_of(S.stream, history)
-    stopped = state.quarantine
-    if stopped is None:
-        return
-    at_the_stop = state_of(S.stream, history[: stopped.version])
-    assert at_the_stop.quarantine is not None
-    assert at_the_stop.quarantine.against == stopped.against
-    assert at_the_stop.ownership == state.ownership
-    del keep
+def stop_is_where_it_was(stream: str, events: History, state: State) -> None:
+    """What follows a quarantine is held, and what it stopped before stands."""
+    assert state.quarantine is not None
+    version, against = state.quarantine.version, state.quarantine.against
+    then = state_of(stream, events[:version])
+    assert then.quarantine is not None
+    assert (then.quarantine.version, then.quarantine.against) == (version, against)
+    assert then.ownership == state.ownership
 
 
 @pytest.mark.parametrize("kind", DECISIONS, ids=lambda kind: kind.__name__)
@@ -216,28 +242,50 @@ def test_every_decision_is_under_test(kind: type) -> None:
 
 
 @pytest.mark.parametrize("kind", COMMANDS, ids=lambda kind: kind.__name__)
-@SLOW
-@given(data=st.data())
-def test_no_command_on_any_history_makes_a_decision_raise(
-    kind: type, data: st.DataObject
-) -> None:
-    command = data.draw(COMMANDS[kind])
-    states: dict[str, State] = {}
-    while wanted := reach(states, command):
-        for stream in sorted(wanted):
-            states[stream] = state_of(stream, data.draw(histories(12)))
-    context = Context(NOW, "p2", "fresh")
-    answer = decide(states, command, context)
-    assert isinstance(answer, Decided | Rejection)
-    assert decide(states, command, context) == answer
-    if isinstance(answer, Rejection):
-        assert answer.error().code == answer.kind.code
-        assert answer.text
-        return
-    assert_it_continues(states, answer)
+def test_no_command_on_any_history_makes_a_decision_raise(kind: type) -> None:
+    decided = 0
+    for seed in SEEDS:
+        chance = Random(seed)  # noqa: S311  a test that can be run again
+        last = "retirement-cut.v1" if kind is ownership.Succeed else None
+        states = {S.stream: plausible(chance, S.stream, 50, last)}
+        if kind is upkeep.ResolveQuarantine or chance.random() < 0.1:
+            states[S.stream] = state_of(S.stream, history(chance, 12))
+        command = with_the_live_authority(chance, states, COMMANDS[kind](chance))
+        while wanted := reach(states, command):
+            for stream in sorted(wanted):
+                if chance.random() < 0.2:
+                    states[stream] = state_of(stream, history(chance, 12))
+                elif chance.random() < 0.4:
+                    states[stream] = State(stream)
+                else:
+                    states[stream] = plausible(chance, stream, 30)
+        context = Context(NOW, "p2", "fresh")
+        answer = decide(states, command, context)
+        assert decide(states, command, context) == answer
+        if isinstance(answer, Rejection):
+            assert answer.error().code == answer.kind.code
+            assert answer.text
+        else:
+            decided += 1
+            assert_it_continues(seed, states, answer)
+    # Sometimes: it is not refused.
+    assert decided > 0, kind
 
 
-def assert_it_continues(states: dict[str, State], answer: Decided) -> None:
+def with_the_live_authority(chance: Random, states: dict[str, State], command: T) -> T:
+    """Let the holder itself ask, mostly: else a fence is all that is ever seen."""
+    own = states[S.stream].ownership
+    replace: Callable[..., T] | None = getattr(command, "_replace", None)
+    if replace is None or not own.holding or chance.random() < 0.2:
+        return command
+    if not hasattr(command, "authority"):
+        return command
+    holding = own.holding
+    held = Authority(S, max(own.generation, 1), holding.incarnation, holding.agent_id)
+    return replace(authority=held)
+
+
+def assert_it_continues(seed: int, states: dict[str, State], answer: Decided) -> None:
     """What a decision appends stands: versions go on, and nothing is quarantined."""
     versions = {stream: state.version for stream, state in states.items()}
     for draft in answer.drafts:
@@ -246,7 +294,7 @@ def assert_it_continues(states: dict[str, State], answer: Decided) -> None:
     for stream, after in answer.states.items():
         assert after.version == versions[stream]
         if states[stream].quarantine is None:
-            assert after.quarantine is None, (stream, after.quarantine)
+            assert after.quarantine is None, (seed, stream, after.quarantine)
 
 
 def test_an_owner_of_no_history_is_absent() -> None:

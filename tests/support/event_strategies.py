@@ -1,7 +1,7 @@
 """Hypothesis strategies for every event, made from the fields of the models.
 
-`events` has small pools, so that what is generated collides; `any_event` has any text
-that a host may give. A new event or field needs nothing here, unless its type is new.
+`histories` has small pools, so that what is generated collides; `any_event` has any
+text that a host may give. A new event or field needs nothing here, unless its type is new.
 """
 
 from __future__ import annotations
@@ -10,12 +10,26 @@ import types
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from annotated_types import Ge
 from hypothesis import strategies as st
+from pydantic.fields import FieldInfo
+
 from tenure import Boundary, Event, Evidence, OwnerRef, Recorded, Unknown
 from tenure_ledger.codec import EVENTS
-from tenure_ledger.events import Fact
+from tenure_ledger.events import Fact, OwnershipClaimed
 
-__all__ = ["any_event", "any_id", "any_name", "events", "owners", "record"]
+__all__ = [
+    "FITTING",
+    "any_event",
+    "any_id",
+    "any_name",
+    "events",
+    "histories",
+    "of_kind",
+    "owners",
+    "record",
+    "unknowns",
+]
 
 any_id = st.text(
     st.characters(exclude_categories=["Cs"], exclude_characters="\0"),
@@ -43,6 +57,8 @@ SMALL_TEXT = {
     "request_id": ["r1", "r2"],
     "interrupt_id": ["i1", "i2"],
 }
+FITTING: dict[str, object] = {"generation": 1, "fenced": False}
+"""What makes an event one about a first holding."""
 SEALED_LATER = {"topic", "command_id", "index", "count", "schema_version"}
 
 
@@ -52,9 +68,16 @@ def _text(name: str, *, small: bool) -> st.SearchStrategy[str]:
     return any_name if name in {"event_type", "disposition", "verdict"} else any_id
 
 
+def _least(field: FieldInfo) -> int:
+    """Return the lowest number that the field allows."""
+    return max([0, *(one.ge for one in field.metadata if isinstance(one, Ge))])
+
+
 def _of(kind: Any, name: str, *, small: bool) -> st.SearchStrategy[Any]:  # noqa: ANN401
     """Return a strategy for one field's type."""
     origin, arguments = get_origin(kind), get_args(kind)
+    if origin is Annotated and arguments[0] is int:
+        return st.integers(_least(arguments[1]), 3 if small else 2**63 - 1)
     if origin is Annotated:
         return _of(arguments[0], name, small=small)
     if origin is Literal:
@@ -95,18 +118,29 @@ def any_event(kind: type[Event]) -> st.SearchStrategy[Event]:
     return of_kind(kind, small=False)
 
 
-def _likely(event: Event) -> st.SearchStrategy[Event]:
-    """Let an event be a copy of the one or differ in what makes it contradict."""
-    changes = st.fixed_dictionaries(
-        {}, optional={"generation": st.integers(0, 3), "fenced": st.booleans()}
-    )
-    return changes.map(lambda change: event.model_copy(update=change))
+_CLAIMED = OwnershipClaimed(author="host", generation=1, agent_id="a1", event_id="h1")
+_BY_KIND = [of_kind(kind, small=True) for kind in EVENTS.values()]
 
 
-_known = st.one_of(*(of_kind(kind, small=True) for kind in EVENTS.values()))
-_unknown = st.builds(Unknown, st.just("moon-phase-noted.v7"), st.booleans())
-events = st.one_of(_known, _known, _known, _known, _known, _known, _known, _unknown)
-"""An event of any kind, colliding often, or one of a version to come."""
+@st.composite
+def events(draw: st.DrawFn) -> Event:
+    """Return an event of any kind; two in three fit a first holding."""
+    event = draw(draw(st.sampled_from(_BY_KIND)))
+    fitting = draw(st.sampled_from([{}, {"generation": 1}, FITTING]))
+    return event.model_copy(update=fitting)
+
+
+@st.composite
+def unknowns(draw: st.DrawFn) -> Unknown:
+    """Return an event of a version to come."""
+    return Unknown("moon-phase-noted.v7", draw(st.booleans()))
+
+
+@st.composite
+def histories(draw: st.DrawFn, size: int) -> list[Event]:
+    """Return a history of a stream, mostly such that begins with a claim."""
+    found = draw(st.lists(events(), max_size=size))
+    return [_CLAIMED, *found] if draw(st.booleans()) else found
 
 
 def record(stream: str, *history: Event | Unknown) -> list[Recorded]:

@@ -6,10 +6,11 @@ so that events meet: duplicates, contradictions, and now and then a sound histor
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import Any, Literal, get_args, get_origin
+from random import Random
+from typing import Any, Literal, TypeVar, get_args, get_origin
 
-from hypothesis import strategies as st
 from pydantic.fields import FieldInfo
 
 from tenure import Boundary, Event, Evidence, OwnerRef, Recorded, Unknown
@@ -17,7 +18,21 @@ from tenure_ledger.codec import EVENTS
 from tenure_ledger.events import Fact
 from tenure_ledger.folds.stream import State, evolve
 
-__all__ = ["CHILD", "NOW", "OTHER", "S", "events", "histories", "recorded", "state_of"]
+__all__ = [
+    "CHILD",
+    "KINDS",
+    "NOW",
+    "OTHER",
+    "S",
+    "Sample",
+    "build",
+    "either",
+    "history",
+    "pick",
+    "plausible",
+    "recorded",
+    "state_of",
+]
 
 S, OTHER = OwnerRef("session", "s"), OwnerRef("session", "other")
 CHILD = OwnerRef("subagent", "child")
@@ -25,11 +40,11 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 FIELDS: dict[str, list[Any]] = {
     "author": ["a", "b"],
-    "generation": [0, 1, 1, 2, 3],
+    "generation": [0, 1, 1, 1, 2, 2, 3],
     "fenced": [True, False],
     "event_id": ["e1", "e2", "e3"],
     "recorded_at": [NOW],
-    "agent_id": [None, "a", "b"],
+    "agent_id": [None, "a", "a", "b", "b"],
     "previous_agent_id": [None, "a"],
     "process": [None, "p1"],
     "lease_until": [None, NOW],
@@ -90,7 +105,10 @@ FIELDS: dict[str, list[Any]] = {
 }
 """What a field may hold, where its type does not list it."""
 SEALED = {"topic", "command_id", "index", "count", "schema_version", "previous_hash"}
-EARLIER = {"LateResult": {"call_id": [None, "c1"]}, "ReplayBarred": {"keys": [None]}}
+EARLIER: dict[str, dict[str, list[Any]]] = {
+    "LateResult": {"call_id": [None, "c1"]},
+    "ReplayBarred": {"keys": [None]},
+}
 
 
 def _values(kind: type[Event], name: str, field: FieldInfo) -> list[Any]:
@@ -102,41 +120,94 @@ def _values(kind: type[Event], name: str, field: FieldInfo) -> list[Any]:
     return [*special, *FIELDS[name]]
 
 
-def _of(kind: type[Event]) -> st.SearchStrategy[Event]:
-    fields = {
-        name: st.sampled_from(_values(kind, name, field))
+T = TypeVar("T")
+Sample = Callable[[Random], T]
+"""Returns one value by chance; the same for the same seed."""
+
+
+def pick(values: Sequence[T]) -> Sample[T]:
+    """Sample one of these."""
+    return lambda chance: chance.choice(values)
+
+
+def either(*samples: Sample[Any]) -> Sample[Any]:
+    """Sample by one of these."""
+    return lambda chance: chance.choice(samples)(chance)
+
+
+def build(make: Callable[..., T], *samples: Sample[Any]) -> Sample[T]:
+    """Sample each argument, and make the value of them."""
+    return lambda chance: make(*(sample(chance) for sample in samples))
+
+
+def _of(kind: type[Event]) -> Sample[Event]:
+    values = {
+        name: _values(kind, name, field)
         for name, field in kind.model_fields.items()
         if name not in SEALED
     }
-    return st.fixed_dictionaries(fields).map(lambda given: kind(**given))
+    return lambda chance: kind(**{n: chance.choice(v) for n, v in values.items()})
 
 
-def events() -> st.SearchStrategy[Event]:
-    """Any event of any kind; a grant more often, so that something is ever live."""
-    kinds = sorted(EVENTS)
-    often = ["ownership-claimed.v1", "generation-advanced.v1", "execution-admitted.v1"]
-    by_topic = {topic: _of(EVENTS[topic]) for topic in kinds}
-    return st.sampled_from([*kinds, *often, *often]).flatmap(by_topic.__getitem__)
+KINDS = {topic: _of(kind) for topic, kind in sorted(EVENTS.items())}
+ENDS = {
+    "conversation-deleted.v1": 0.02,
+    "owner-terminated.v1": 0.2,
+    "retirement-cut.v1": 0.3,
+    "authority-revoked.v1": 0.2,
+}
+"""How often an end is an end: else nothing would be live for long."""
+OFTEN = ["ownership-claimed.v1", "generation-advanced.v1", "execution-admitted.v1"]
 
 
-def histories(events_max: int = 25) -> st.SearchStrategy[list[Event | Unknown]]:
-    """Any history of one stream; now and then a newer version wrote in it."""
-    unknown = st.builds(Unknown, st.just("moon.v9"), st.booleans())
-    one = st.one_of(*[events()] * 30, unknown)
-    return st.lists(one, max_size=events_max)
+def history(chance: Random, events_max: int) -> list[Event | Unknown]:
+    """Any history of one stream; now and then a newer version wrote in it.
+
+    A grant is more frequent than the rest, so that something is ever live.
+    """
+    topics = [*KINDS, *OFTEN, *OFTEN]
+    events: list[Event | Unknown] = []
+    for _ in range(chance.randrange(events_max + 1)):
+        if chance.random() < 0.02:
+            events.append(Unknown("moon.v9", ignorable=chance.random() < 0.5))
+        else:
+            events.append(KINDS[chance.choice(topics)](chance))
+    return events
 
 
-def recorded(stream: str, history: list[Event | Unknown]) -> list[Recorded]:
+def plausible(
+    chance: Random, stream: str, events_max: int, last: str | None = None
+) -> State:
+    """The state after events that contradict nothing, though nobody decided them.
+
+    A random history contradicts itself soon, and then no command gets far.
+    """
+    state = State(stream)
+    for number in range(events_max):
+        topic = chance.choice([*KINDS, *OFTEN, *OFTEN, *OFTEN])
+        if last is not None and number > events_max - 10:
+            topic = last
+        elif chance.random() > ENDS.get(topic, 1):
+            continue
+        event = KINDS[topic](chance)
+        at = state.version + 1
+        next_state = evolve(state, Recorded(at, stream, at, bytes([at]) * 32, event))
+        if next_state.quarantine is None:
+            state = next_state
+    return state
+
+
+def recorded(stream: str, events: list[Event | Unknown]) -> list[Recorded]:
     """Return the history as it would be read."""
     return [
         Recorded(at, stream, at, bytes([at % 256] * 32), event)
-        for at, event in enumerate(history, 1)
+        for at, event in enumerate(events, 1)
     ]
 
 
-def state_of(stream: str, history: list[Event | Unknown]) -> State:
+def state_of(stream: str, events: list[Event | Unknown]) -> State:
     """Return the state after the history."""
     state = State(stream)
-    for one in recorded(stream, history):
+    for one in recorded(stream, events):
         state = evolve(state, one)
     return state

@@ -125,14 +125,15 @@ def decide_approval(
             kind="approval",
             id=command.request_id,
         )
-    if known.decided or known.closed:
-        first = known.decision or known.reason
+    at = known.decided or known.closed or known.consumed
+    if at:
+        # An imported history may have used a request that nobody decided.
+        first = known.decision or known.reason or "consumed"
         return refuse(
             AlreadyDecided,
-            f"approval {known.request_id} is {first} since version "
-            f"{known.decided or known.closed}: that stands",
+            f"approval {known.request_id} is {first} since version {at}: that stands",
             first=first,
-            version=known.decided or known.closed,
+            version=at,
             author=known.author,
         )
     work = Work(states, context)

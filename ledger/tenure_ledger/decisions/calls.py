@@ -329,15 +329,28 @@ def decide_late(
         return unknown(owner)
     work = Work(states, context)
     if command.call_id is not None:
-        call = state.effects.calls.get((command.message_id, command.call_id))
-        if call is None:
-            return _no_call(owner, command.call_id)
-        if call.late:
-            return work.decided(At(call.late))
-        if call.open or call.completed:
-            return _not_late(call.completed, f"call {call.call_id}")
-        told = (command.author, command.result)
-        return work.decided(At(_append_late(work, owner, call, told)))
+        return _late_fact_of_call(work, state, command, command.call_id)
+    return _late_fact_of_message(work, state, command)
+
+
+def _late_fact_of_call(
+    work: Work, state: State, command: LateFact, call_id: str
+) -> Decided | Rejection:
+    call = state.effects.calls.get((command.message_id, call_id))
+    if call is None:
+        return _no_call(command.owner, call_id)
+    if call.late:
+        return work.decided(At(call.late))
+    if call.open or call.completed:
+        return _not_late(call.completed, f"call {call.call_id}")
+    told = (command.author, command.result)
+    return work.decided(At(_append_late(work, command.owner, call, told)))
+
+
+def _late_fact_of_message(
+    work: Work, state: State, command: LateFact
+) -> Decided | Rejection:
+    owner = command.owner
     known = state.executions.by_key.get(command.message_id)
     if known is None:
         return refuse(
@@ -348,6 +361,14 @@ def decide_late(
         )
     if known.late:
         return work.decided(At(known.late))
+    if known.outcome in {"completed", "failed"}:
+        return _not_late(known.settled, known.key)
+    if not known.admitted:
+        return refuse(
+            NotAdmitted,
+            f"{known.key} was never an execution, so it has no result",
+            key=known.key,
+        )
     if admitted(state.ownership, known) and known.open:
         return _not_late(0, known.key)
     event = e.LateResult(

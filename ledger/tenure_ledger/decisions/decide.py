@@ -65,6 +65,20 @@ _ENDING = (
 )
 """Commands that may end a holding: its agent and its things are in reach."""
 
+_ALONE = frozenset(
+    {
+        executions.Accept,
+        executions.Admit,
+        executions.Start,
+        executions.Settle,
+        checkpoints.SaveCheckpoint,
+        calls.IntendToolCall,
+        calls.BeginToolCall,
+        calls.CompleteToolCall,
+    }
+)
+"""The frequent commands: they read their own stream alone, so nobody need look."""
+
 
 def decide(states: States, command: Command, context: Context) -> Decided | Rejection:
     """Return the events of the command on these states, or why it is refused."""
@@ -77,6 +91,8 @@ def reach(states: States, command: Command) -> set[str]:
     Call it again with what it asked for until it returns nothing.
     """
     wanted = {command.owner.stream}
+    if type(command) in _ALONE:
+        return wanted - states.keys()
     match command:
         case ownership.Claim() | ownership.Succeed():
             wanted.add(agent_stream(command.agent_id))
@@ -104,25 +120,22 @@ def reach(states: States, command: Command) -> set[str]:
 
 def _held(states: States, stream: str) -> set[str]:
     """Return the agent bound to the owner and the things its holder uses, all down."""
-    state = states.get(stream)
-    if state is None:
-        return set()
-    own = state.ownership
-    wanted: set[str] = set()
-    if own.agent_id is not None:
-        wanted.add(agent_stream(own.agent_id))
-    for child in own.children.values():
-        if child.used:
-            wanted |= {child.ref.stream} | _held(states, child.ref.stream)
-    return wanted
+    return _below(states, stream, only_used=True)
 
 
 def _family(states: States, stream: str) -> set[str]:
     """Return all descendants and the agents that they and the owner are bound to."""
+    return _below(states, stream, only_used=False)
+
+
+def _below(states: States, stream: str, *, only_used: bool) -> set[str]:
+    """Walk down; a stored history may name an owner as its own descendant."""
     found: set[str] = set()
     waiting = [stream]
     while waiting:
         at = waiting.pop()
+        if at in found:
+            continue
         found.add(at)
         state = states.get(at)
         if state is None:
@@ -130,6 +143,9 @@ def _family(states: States, stream: str) -> set[str]:
         own = state.ownership
         if own.agent_id is not None:
             found.add(agent_stream(own.agent_id))
-        children_of = (child.ref.stream for child in own.children.values())
-        waiting.extend(one for one in children_of if one not in found)
+        waiting.extend(
+            child.ref.stream
+            for child in own.children.values()
+            if child.used or not only_used
+        )
     return found

@@ -456,7 +456,8 @@ def late(
     ``told`` is who tells it, and the outcome that they tell. The first stands.
     """
     ended = issubclass(refusal.kind, (FencedOut, OwnerEnded))
-    if known is None or not ended or known.outcome in {"completed", "failed"}:
+    told_before = known is None or known.outcome in {"completed", "failed"}
+    if known is None or told_before or not ended or not known.admitted:
         return refusal
     at = known.late
     if not at:

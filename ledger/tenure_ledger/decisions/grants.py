@@ -190,7 +190,8 @@ def _needs_cut(work: Work, grant: Grant, *, goes_on: bool) -> bool:
         return not goes_on
     if own.status == "terminal":
         return True
-    return own.status == "imported" and bool(live_keys(state))
+    changes = own.agent_id is not None and own.agent_id != grant.agent_id
+    return own.status == "imported" and (changes or bool(live_keys(state)))
 
 
 def _drop_checkpoint(work: Work, grant: Grant, before: Ownership) -> None:

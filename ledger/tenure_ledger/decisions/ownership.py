@@ -251,6 +251,13 @@ def judge_evidence(
             generation=own.generation,
             incarnation=holding.incarnation,
         )
+    if evidence.version > state.version:
+        return refuse(
+            InvalidInput,
+            f"the evidence is about version {evidence.version} of {owner}, which ends "
+            f"at version {state.version}: look again",
+            version=state.version,
+        )
     proof = max(state.active, holding.granted)
     if proof > evidence.version:
         return refuse(

@@ -1,0 +1,299 @@
+"""The contenders: hand-written transactions, and the ledger, on files of their own."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import time
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from itertools import cycle
+from pathlib import Path
+from threading import Barrier, Thread
+from typing import Self
+
+from figures import Figures
+from written import INSERT_COMMAND, INSERT_EVENT, Session, build, connect
+
+from tenure import Ledger, open_ledger
+from tenure_ledger import shell
+from tenure_ledger.rows import CommandRow, EventRow
+from tenure_ledger.stores.sqlite_unit import SQLiteUnit
+from tenure_ledger.stores.sqlite_writer import Writer
+
+__all__ = ["Crowd", "Field", "read_raw"]
+
+SESSIONS = 64
+"""Sessions that are at work; all others of a store only lie there."""
+
+
+class Field:
+    """A small and a big store, each twice: for the ledger, and to write by hand."""
+
+    def __init__(self, folder: Path, big: Path) -> None:
+        small = folder / "small.db"
+        build(small, SESSIONS, 0)
+        self._paths: dict[tuple[str, str], Path] = {}
+        for size, path in (("small", small), ("big", big)):
+            for kind in ("raw", "ours"):
+                copy = folder / f"{size}-{kind}.db"
+                shutil.copyfile(path, copy)
+                self._paths[size, kind] = copy
+        self._big = big
+        self._ledgers: dict[str, Ledger] = {}
+        self._connections: dict[str, sqlite3.Connection] = {}
+        self._sessions: dict[tuple[str, str], list[Session]] = {}
+
+    def __enter__(self) -> Self:
+        for size in ("small", "big"):
+            path = self._paths[size, "ours"]
+            ledger = self._ledgers[size] = open_ledger(f"sqlite:///{path}")
+            raw = connect(self._paths[size, "raw"])
+            self._connections[size] = raw
+            count = raw.execute("SELECT count(*) FROM commands").fetchone()[0]
+            streams = max(SESSIONS, self._streams(raw))
+            numbers = range(0, streams, max(1, streams // SESSIONS))[:SESSIONS]
+            for kind in ("raw", "ours"):
+                sessions = [_resumed(raw, number) for number in numbers]
+                self._sessions[size, kind] = sessions
+            for session in self._sessions[size, "ours"]:
+                ledger.owner(session.owner)  # the state is in memory from here on
+            if not count:
+                raise SystemExit("the store was not built")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for ledger in self._ledgers.values():
+            ledger.close()
+        for connection in self._connections.values():
+            connection.close()
+        for path in self._paths.values():
+            path.unlink()
+
+    def _streams(self, db: sqlite3.Connection) -> int:
+        query = "SELECT count(*) FROM stored_events WHERE originator_version = 1"
+        return int(db.execute(query).fetchone()[0]) // 2
+
+    def raw(self, size: str) -> Callable[[], float]:
+        """Return a turn of the hand-written transaction; it returns the seconds."""
+        db, sessions = self._connections[size], self._sessions[size, "raw"]
+        turn = cycle(sessions)
+
+        def write() -> float:
+            event, command = next(turn).step()
+            row = (None, *event[1:])
+            began = time.perf_counter()
+            db.execute("BEGIN IMMEDIATE")
+            db.execute(INSERT_EVENT, row)
+            db.execute(INSERT_COMMAND, command)
+            db.execute("COMMIT")
+            return time.perf_counter() - began
+
+        return write
+
+    def ours(self, size: str, *, with_id: bool = False) -> Callable[[], float]:
+        """Return a turn of the ledger: one command by a method of its public face."""
+        sessions = self._sessions[size, "ours"]
+        half = sessions[1::2] if with_id else sessions[::2]
+        return _turns(self._ledgers[size], half, with_id=with_id)
+
+    def check_sizes(self) -> None:
+        """Stop unless both kinds wrote rows of the same size."""
+        query = (
+            "SELECT topic, avg(length(state)) FROM (SELECT topic, state FROM "
+            "stored_events ORDER BY position DESC LIMIT 300) GROUP BY topic"
+        )
+        sizes: dict[str, dict[str, float]] = {}
+        for kind in ("raw", "ours"):
+            with closing(connect(self._paths["small", kind])) as db:
+                sizes[kind] = dict(db.execute(query).fetchall())
+        for topic, size in sizes["raw"].items():
+            if abs(size - sizes["ours"].get(topic, 0.0)) > 0.02 * size:
+                raise SystemExit(f"rows differ in size: {sizes}")
+
+    def breakdown(self, rounds: int) -> list[tuple[str, str, str]]:
+        """Return the p50 of every step of a command, ours beside raw."""
+        steps = {name: Figures() for name in ("begin", "insert", "commit", "whole")}
+        db, sessions = self._connections["small"], self._sessions["small", "raw"]
+        turn = cycle(sessions)
+        held = self._sessions["small", "ours"]
+        ours = _turns(self._ledgers["small"], held, with_id=False, prefix="clk")
+        ours_steps = _Steps()
+        for _ in range(rounds):
+            event, command = next(turn).step()
+            _timed_raw(db, event, command, steps)
+            with ours_steps:
+                ours_steps.whole.add(ours())
+        lines: list[tuple[str, str, str]] = []
+        for name, what, figures in ours_steps.lines():
+            raw = f"{steps[name].p50 * 1e6:.0f}" if name in steps else ""
+            lines.append((what, f"{figures.p50 * 1e6:.0f}", raw))
+        return lines
+
+
+def _timed_raw(
+    db: sqlite3.Connection,
+    event: EventRow,
+    command: CommandRow,
+    steps: dict[str, Figures],
+) -> None:
+    marks = [time.perf_counter()]
+    db.execute("BEGIN IMMEDIATE")
+    marks.append(time.perf_counter())
+    db.execute(INSERT_EVENT, (None, *event[1:]))
+    db.execute(INSERT_COMMAND, command)
+    marks.append(time.perf_counter())
+    db.execute("COMMIT")
+    marks.append(time.perf_counter())
+    for name, one, two in zip(steps, marks, marks[1:], strict=False):
+        steps[name].add(two - one)
+    steps["whole"].add(marks[-1] - marks[0])
+
+
+class _Steps:
+    """Puts a clock around each step of a command while it is entered."""
+
+    _PLACES: Sequence[tuple[str, str, object, str]] = (
+        ("begin", "turn and BEGIN IMMEDIATE", Writer, "begin"),
+        ("head", "read the head, advance the state", shell, "advance"),
+        ("decide", "decide and fold", shell, "decide"),
+        ("seal", "seal: ids, JSON, hash chain, digest, outcome", shell, "seal"),
+        ("insert", "insert the rows", SQLiteUnit, "add"),
+        ("commit", "COMMIT", SQLiteUnit, "commit"),
+    )
+
+    def __init__(self) -> None:
+        self.whole = Figures()
+        self._steps = {name: Figures() for name, *_ in self._PLACES}
+
+    def __enter__(self) -> Self:
+        self._saved = [getattr(at, name) for _, _, at, name in self._PLACES]
+        for (step, _, at, name), plain in zip(self._PLACES, self._saved, strict=True):
+            setattr(at, name, self._clocked(step, plain))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for (_, _, at, name), plain in zip(self._PLACES, self._saved, strict=True):
+            setattr(at, name, plain)
+
+    def _clocked(self, step: str, plain: Callable[..., object]) -> object:
+        figures = self._steps[step]
+
+        def clocked(*arguments: object) -> object:
+            began = time.perf_counter()
+            try:
+                return plain(*arguments)
+            finally:
+                figures.add(time.perf_counter() - began)
+
+        return clocked
+
+    def lines(self) -> list[tuple[str, str, Figures]]:
+        """Return step, what it is and its figures; last the whole command."""
+        found = [(step, what, self._steps[step]) for step, what, *_ in self._PLACES]
+        return [*found, ("whole", "the whole command, clocks included", self.whole)]
+
+
+class Crowd:
+    """Many threads of one process, each at work on a session of its own."""
+
+    def __init__(self, folder: Path, threads: int) -> None:
+        self._ours, self._raw = folder / "crowd.db", folder / "crowd-raw.db"
+        self._sessions = build(self._ours, threads, 0)
+        self._raw_sessions = build(self._raw, threads, 0)
+
+    def __enter__(self) -> Self:
+        self._ledger = open_ledger(f"sqlite:///{self._ours}")
+        for session in self._sessions:
+            self._ledger.owner(session.owner)
+        self._db = connect(self._raw)
+        self._turns = [
+            _turns(self._ledger, [session], with_id=False) for session in self._sessions
+        ]
+        self._raw_turn = cycle(self._raw_sessions)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ledger.close()
+        self._db.close()
+
+    def raw(self, count: int) -> float:
+        """Return the rate of single commits by hand."""
+        rows = [next(self._raw_turn).step() for _ in range(count)]
+        began = time.perf_counter()
+        for event, command in rows:
+            self._db.execute("BEGIN IMMEDIATE")
+            self._db.execute(INSERT_EVENT, (None, *event[1:]))
+            self._db.execute(INSERT_COMMAND, command)
+            self._db.execute("COMMIT")
+        return count / (time.perf_counter() - began)
+
+    def ours(self, each: int) -> float:
+        """Return the rate of all threads together, ``each`` commands per thread."""
+        ready = Barrier(len(self._turns) + 1)
+
+        def work(turn: Callable[[], float]) -> None:
+            ready.wait()
+            for _ in range(each):
+                turn()
+
+        threads = [Thread(target=work, args=(turn,)) for turn in self._turns]
+        for thread in threads:
+            thread.start()
+        ready.wait()
+        began = time.perf_counter()
+        for thread in threads:
+            thread.join()
+        return each * len(threads) / (time.perf_counter() - began)
+
+
+def _turns(
+    ledger: Ledger, sessions: list[Session], *, with_id: bool, prefix: str = "new"
+) -> Callable[[], float]:
+    """Return turns of admit, start, settle, message by message, session by session."""
+    turn = cycle(sessions)
+    done = dict.fromkeys(range(len(sessions)), 0)
+    places = {id(session): at for at, session in enumerate(sessions)}
+
+    def write() -> float:
+        session = next(turn)
+        place = places[id(session)]
+        number, phase = divmod(done[place], 3)
+        done[place] += 1
+        key = f"{prefix}_{number:08d}"
+        authority = session.authority
+        chosen = f"{key}-{phase}-by-the-caller-and-long" if with_id else None
+        began = time.perf_counter()
+        if phase == 0:
+            ledger.admit(authority, key, "assistant_run", command_id=chosen)
+        elif phase == 1:
+            ledger.start(authority, key, command_id=chosen)
+        else:
+            ledger.settle(authority, key, "completed", command_id=chosen)
+        return time.perf_counter() - began
+
+    return write
+
+
+def _resumed(db: sqlite3.Connection, number: int) -> Session:
+    """Return a session as far as the store has it."""
+    session = Session(number)
+    version, hashed = db.execute(
+        "SELECT originator_version, hash FROM stored_events WHERE originator_id = ? "
+        "ORDER BY originator_version DESC LIMIT 1",
+        (session.owner.stream,),
+    ).fetchone()
+    session.version, session.hash = version, hashed
+    return session
+
+
+def read_raw(path: Path) -> float:
+    """Return the rate at which one SELECT reads all rows."""
+    query = (
+        "SELECT position, originator_id, originator_version, topic, state, hash "
+        "FROM stored_events ORDER BY position"
+    )
+    with closing(connect(path)) as db:
+        began = time.perf_counter()
+        count = sum(1 for _ in db.execute(query))
+        return count / (time.perf_counter() - began)

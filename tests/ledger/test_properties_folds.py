@@ -1,0 +1,204 @@
+"""Folds are total: no stored history, however wrong, stops a reader (rule 4).
+
+A duplicate changes nothing, a contradiction stops the fold of that one stream with both
+versions shown, and a resolution goes on either way.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from event_strategies import FITTING, events, histories, of_kind, record, unknowns
+from tenure import Event, OwnerRef, Unknown
+from tenure_ledger import events as e
+from tenure_ledger.codec import EVENTS
+from tenure_ledger.folds.stream import State, evolve, fold
+from worlds import World
+
+STREAM = "owner:session:s1"
+SESSION, OTHER = OwnerRef("session", "s1"), OwnerRef("session", "s2")
+ALWAYS = settings(
+    derandomize=True,
+    database=None,
+    deadline=None,
+    max_examples=300,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+FEW = settings(ALWAYS, max_examples=40)
+LONGER = settings(ALWAYS, derandomize=False, max_examples=20_000)
+
+MOVES_ITS_VERSION = (e.ReplayBarred, e.ChildSpawned)
+"""Said again, these hold from the later version on; they change nothing else."""
+
+
+def folded(*history: Event | Unknown) -> State:
+    return fold(STREAM, record(STREAM, *history))
+
+
+def add(state: State, event: Event | Unknown) -> State:
+    """Append one event to what was folded."""
+    one = record(STREAM, event)[0]
+    version = state.version + 1
+    return evolve(state, one._replace(version=version, position=version))
+
+
+def content(state: State) -> tuple[object, ...]:
+    """Return all that decisions read, without where the stream stands."""
+    return (
+        state.ownership,
+        state.executions,
+        state.recovery,
+        state.effects,
+        state.notices,
+        state.relay,
+        state.agent,
+    )
+
+
+def never_raises(history: list[Event | Unknown]) -> None:
+    state = State(STREAM)
+    for version, event in enumerate(history, 1):
+        state = add(state, event)
+        assert state.version == version
+    assert state == folded(*history)._replace(hash=state.hash)
+
+
+mixed = st.lists(st.one_of(events(), events(), events(), unknowns()), max_size=40)
+
+
+@ALWAYS
+@given(st.one_of(mixed, histories(40)))
+def test_no_history_makes_a_fold_raise(history: list[Event | Unknown]) -> None:
+    never_raises(history)
+
+
+@pytest.mark.prove
+@LONGER
+@given(st.one_of(mixed, histories(60)))
+def test_no_history_makes_a_fold_raise_for_long(history: list[Event | Unknown]) -> None:
+    never_raises(history)
+
+
+@ALWAYS
+@given(histories(12), unknowns(), events())
+def test_an_unknown_event_makes_a_stream_read_only_unless_it_is_ignorable(
+    history: list[Event], strange: Unknown, event: Event
+) -> None:
+    before = folded(*history)
+    after = add(before, strange)
+    assert content(after) == content(before)
+    assert after.too_new == (0 if strange.ignorable else after.version)
+    if after.too_new:
+        assert content(add(after, event)) == content(before)
+
+
+@pytest.mark.parametrize("topic", sorted(EVENTS))
+def test_an_identical_duplicate_is_a_no_op(topic: str) -> None:
+    kind = EVENTS[topic]
+
+    @FEW
+    @given(histories(12), of_kind(kind, small=True), st.booleans())
+    def twice(history: list[Event], event: Event, fitting: bool) -> None:  # noqa: FBT001
+        if fitting:
+            event = event.model_copy(update=FITTING)
+        once = add(folded(*history), event)
+        assume(once.quarantine is None)
+        again = add(once, event)
+        assert again.quarantine is None
+        if isinstance(event, MOVES_ITS_VERSION):
+            assert again.executions == once.executions
+            assert again.ownership.status == once.ownership.status
+            assert again.ownership.generation == once.ownership.generation
+        else:
+            assert content(again) == content(once)
+
+    twice()
+
+
+@ALWAYS
+@given(histories(25))
+def test_a_contradiction_stops_the_fold_before_it_and_shows_both_versions(
+    history: list[Event],
+) -> None:
+    state = State(STREAM)
+    for event in history:
+        before, state = state, add(state, event)
+        if before.quarantine is None and state.quarantine is not None:
+            assert state.quarantine.version == state.version
+            assert 0 <= state.quarantine.against < state.version
+            assert state.quarantine.event == event
+            assert content(state) == content(before)
+        elif before.quarantine is not None and state.quarantine is not None:
+            accepted = isinstance(event, e.SubmissionAccepted)
+            resolved = isinstance(event, e.QuarantineResolved)
+            assert accepted or resolved or content(state) == content(before)
+
+
+@pytest.mark.parametrize("later", [True, False])
+def test_a_resolution_goes_on_either_way_and_comes_to_an_end(*, later: bool) -> None:
+    resolved = 0
+
+    @ALWAYS
+    @given(histories(25))
+    def resolve(history: list[Event]) -> None:
+        nonlocal resolved
+        state = folded(*history)
+        for _ in range(len(history) + 1):
+            stopped = state.quarantine
+            if stopped is None:
+                break
+            keep, drop = stopped.version, stopped.against
+            if not later:
+                keep, drop = drop, keep
+            resolution = e.QuarantineResolved(
+                author="a person", generation=1, keep=keep, drop=drop
+            )
+            state = add(state, resolution)
+            now = state.quarantine
+            assert now is None or now.version > stopped.version
+            resolved += 1
+        assert state.quarantine is None
+
+    resolve()
+    assert resolved > 100
+
+
+def plant(world: World, history: list[Event]) -> None:
+    """Write the history and read every owner after each event."""
+    ledger = world.open("p2")
+    for event in history:
+        world.append(SESSION, event)
+        ledger.owner(SESSION)
+    fresh = world.open("p3")
+    shells = [one._shell for one in (ledger, fresh)]  # pyright: ignore[reportPrivateUsage]
+    cached, anew = (shell.state(STREAM) for shell in shells)
+    assert cached == anew == fold(STREAM, fresh.history(SESSION))
+    assert fresh.owner(SESSION) == ledger.owner(SESSION)
+    held = fresh.claim(OTHER, agent_id="b1", author="host")
+    fresh.admit(held, "m1", origin="human")
+    assert fresh.owner(OTHER).status == "live"
+    assert fresh.verify().ok
+
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+def test_a_wrong_history_is_shown_and_every_other_owner_goes_on(
+    kind: str, tmp_path: Path
+) -> None:
+    numbers = iter(range(10_000))
+
+    @settings(FEW, max_examples=40 if kind == "memory" else 8)
+    @given(histories(15))
+    def check(history: list[Event]) -> None:
+        folder = tmp_path / str(next(numbers))
+        folder.mkdir()
+        world = World(kind, folder)
+        try:
+            plant(world, history)
+        finally:
+            world.close()
+
+    check()
