@@ -9,13 +9,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from event_strategies import FITTING, events, histories, of_kind, record, unknowns
+from driving_walk import walk
+from event_strategies import events, histories, record, unknowns
 from tenure import Event, OwnerRef, Unknown
 from tenure_ledger import events as e
-from tenure_ledger.codec import EVENTS
 from tenure_ledger.folds.stream import State, evolve, fold
 from worlds import World
 
@@ -25,14 +25,17 @@ ALWAYS = settings(
     derandomize=True,
     database=None,
     deadline=None,
-    max_examples=300,
+    max_examples=150,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 FEW = settings(ALWAYS, max_examples=40)
 LONGER = settings(ALWAYS, derandomize=False, max_examples=20_000)
 
-MOVES_ITS_VERSION = (e.ReplayBarred, e.ChildSpawned)
-"""Said again, these hold from the later version on; they change nothing else."""
+KINDS_MIN = 30
+"""Kinds of events on the walks of the ledger itself; a few only the gate writes."""
+
+MOVES_ITS_VERSION = (e.ReplayBarred,)
+"""Said again, it holds from the later version on; it changes nothing else."""
 
 
 def folded(*history: Event | Unknown) -> State:
@@ -67,11 +70,11 @@ def never_raises(history: list[Event | Unknown]) -> None:
     assert state == folded(*history)._replace(hash=state.hash)
 
 
-mixed = st.lists(st.one_of(events(), events(), events(), unknowns()), max_size=40)
+mixed = st.lists(st.one_of(events(), events(), events(), unknowns()), max_size=30)
 
 
 @ALWAYS
-@given(st.one_of(mixed, histories(40)))
+@given(st.one_of(mixed, histories(30)))
 def test_no_history_makes_a_fold_raise(history: list[Event | Unknown]) -> None:
     never_raises(history)
 
@@ -96,31 +99,46 @@ def test_an_unknown_event_makes_a_stream_read_only_unless_it_is_ignorable(
         assert content(add(after, event)) == content(before)
 
 
-@pytest.mark.parametrize("topic", sorted(EVENTS))
-def test_an_identical_duplicate_is_a_no_op(topic: str) -> None:
-    kind = EVENTS[topic]
-
-    @FEW
-    @given(histories(12), of_kind(kind, small=True), st.booleans())
-    def twice(history: list[Event], event: Event, fitting: bool) -> None:  # noqa: FBT001
-        if fitting:
-            event = event.model_copy(update=FITTING)
-        once = add(folded(*history), event)
-        assume(once.quarantine is None)
-        again = add(once, event)
-        assert again.quarantine is None
-        if isinstance(event, MOVES_ITS_VERSION):
-            assert again.executions == once.executions
-            assert again.ownership.status == once.ownership.status
-            assert again.ownership.generation == once.ownership.generation
-        else:
-            assert content(again) == content(once)
-
-    twice()
+def duplicate_is_a_no_op(once: State, event: Event) -> None:
+    """Append the event that was taken up just now again."""
+    again = add(once, event)
+    assert again.quarantine is None
+    if isinstance(event, MOVES_ITS_VERSION):
+        assert again.executions == once.executions
+        assert again.ownership.status == once.ownership.status
+        assert again.ownership.generation == once.ownership.generation
+    else:
+        assert content(again) == content(once), event
 
 
 @ALWAYS
-@given(histories(25))
+@given(histories(20))
+def test_an_identical_duplicate_is_a_no_op_in_any_history(history: list[Event]) -> None:
+    state = State(STREAM)
+    for event in history:
+        state = add(state, event)
+        if state.quarantine is None:
+            duplicate_is_a_no_op(state, event)
+
+
+def test_an_identical_duplicate_is_a_no_op_in_what_the_ledger_writes(
+    tmp_path: Path,
+) -> None:
+    kinds: set[type[Event]] = set()
+    for seed in range(21):
+        drive = walk(seed, 120, tmp_path)
+        for stream, history in drive.recorded.items():
+            state = State(stream)
+            for recorded in history:
+                assert isinstance(recorded.event, Event)
+                state = add(state, recorded.event)
+                duplicate_is_a_no_op(state, recorded.event)
+                kinds.add(type(recorded.event))
+    assert len(kinds) >= KINDS_MIN, sorted(kind.__name__ for kind in kinds)
+
+
+@ALWAYS
+@given(histories(20))
 def test_a_contradiction_stops_the_fold_before_it_and_shows_both_versions(
     history: list[Event],
 ) -> None:
@@ -143,7 +161,7 @@ def test_a_resolution_goes_on_either_way_and_comes_to_an_end(*, later: bool) -> 
     resolved = 0
 
     @ALWAYS
-    @given(histories(25))
+    @given(histories(20))
     def resolve(history: list[Event]) -> None:
         nonlocal resolved
         state = folded(*history)
@@ -164,7 +182,7 @@ def test_a_resolution_goes_on_either_way_and_comes_to_an_end(*, later: bool) -> 
         assert state.quarantine is None
 
     resolve()
-    assert resolved > 100
+    assert resolved > 50
 
 
 def plant(world: World, history: list[Event]) -> None:

@@ -7,19 +7,11 @@ walk, so that a case which is not reached any more is seen at once.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
-from random import Random
-from typing import TypeVar
 
 import pytest
 
-from driving import Drive
-from driving_steps import WEIGHTED, begin
-from driving_words import Chooser
-from worlds import World
-
-T = TypeVar("T")
+from driving_walk import walk
 
 WALKS = 70
 STEPS = 180
@@ -91,33 +83,11 @@ NAMED = (
 )
 
 
-def chooser(seed: int) -> Chooser:
-    """Return choices that are the same on every machine."""
-    random = Random(seed)  # noqa: S311  a walk, not a secret
-
-    def choose(options: Sequence[T]) -> T:
-        return options[int(random.random() * len(options))]
-
-    return choose
-
-
-def walk(seed: int, steps: int, seen: Counter[str], folder: Path) -> Drive:
-    """Take a walk and check the whole ledger at its end."""
-    choose = chooser(seed)
-    drive = Drive(World("memory", folder), seen)
-    begin(drive, choose)
-    for _ in range(steps):
-        choose(WEIGHTED)(drive, choose)
-    drive.finish()
-    drive.world.close()
-    return drive
-
-
 def test_every_interesting_case_is_reached_on_a_fixed_walk(tmp_path: Path) -> None:
     seen: Counter[str] = Counter()
     states: set[tuple[object, ...]] = set()
     for seed in range(WALKS):
-        states |= walk(seed, STEPS, seen, tmp_path).shapes
+        states |= walk(seed, STEPS, tmp_path, seen).shapes
     assert [case for case in NAMED if not seen[case]] == []
     assert len(states) >= STATES_MIN
 
@@ -126,4 +96,4 @@ def test_every_interesting_case_is_reached_on_a_fixed_walk(tmp_path: Path) -> No
 @pytest.mark.parametrize("start", range(1000, 9000, 1000))
 def test_a_long_walk_finds_nothing(start: int, tmp_path: Path) -> None:
     for seed in range(start, start + 100):
-        walk(seed, 400, Counter(), tmp_path)
+        walk(seed, 400, tmp_path)

@@ -84,9 +84,7 @@ PLANTED: dict[str, Callable[[Log], Log]] = {
     "a claim of what is held": lambda log: again(
         log, at(log, e.OwnershipClaimed), generation=4
     ),
-    "fenced, of an ended holding": lambda log: again(
-        log, at(log, e.ExecutionStarted)
-    ),
+    "fenced, of an ended holding": lambda log: again(log, at(log, e.ExecutionStarted)),
     "fenced, after a cut": lambda log: [
         *log[: at(log, e.RetirementCut) + 1],
         *again(log[: at(log, e.RetirementCut) + 1], at(log, e.ExecutionStarted))[-1:],

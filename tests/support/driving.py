@@ -198,7 +198,7 @@ class Drive:
         own = self.reference.at(ref) if ref else None
         grant = isinstance(event, e.OwnershipClaimed | e.GenerationAdvanced)
         if own is not None:
-            own.written = True
+            own.version = one.version
             own.proof = one.version if event.fenced or grant else own.proof
         if event.recorded_at < self._latest:
             self.seen["clock went back"] += 1

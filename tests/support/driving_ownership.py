@@ -65,11 +65,10 @@ def succeed(drive: Drive, choose: Chooser) -> object:
 
 def evidence(drive: Drive, own: Owner, choose: Chooser) -> Evidence | None:
     """Choose what is known of the holder, mostly fresh and good."""
-    version = drive.folded[own.ref.stream].version if own.written else 0
     kinds: tuple[EvidenceKind, ...] = ("gone", "alive", "cannot_tell")
     kind = choose(kinds[:1] * 4 + kinds)
     holding = choose((own.incarnation, own.incarnation, own.incarnation, "another"))
-    seen = max(0, version - choose((0, 0, 0, 0, 1, 3)))
+    seen = max(0, own.version - choose((0, 0, 0, 0, 0, 0, 1, 3, -1)))
     said_of = Evidence(kind, holding or "nobody", seen, "looked")
     return choose((said_of, said_of, said_of, said_of, None))
 

@@ -1,7 +1,8 @@
 """Hypothesis strategies for every event, made from the fields of the models.
 
 `histories` has small pools, so that what is generated collides; `any_event` has any
-text that a host may give. A new event or field needs nothing here, unless its type is new.
+text that a host may give. A new event or field needs nothing here, unless its type is
+new.
 """
 
 from __future__ import annotations

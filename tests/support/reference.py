@@ -169,7 +169,13 @@ class Owner:
     )
     requests: dict[str, Request] = field(default_factory=dict[str, Request])
     interrupts: dict[str, str | None] = field(default_factory=dict[str, "str | None"])
-    written: bool = False
+    version: int = 0
+    """Version of the last event in its stream; 0: nothing is on record."""
+
+    @property
+    def written(self) -> bool:
+        """Say whether anything is on record."""
+        return self.version > 0
 
     @property
     def session(self) -> bool:
@@ -253,5 +259,7 @@ class Reference:
             return "owner_is_live"
         if evidence.incarnation != own.incarnation:
             return "owner_moved"
+        if evidence.version > own.version:
+            return "invalid_input"
         doubtful = evidence.kind != "gone" and not override
         return "owner_is_live" if doubtful or own.proof > evidence.version else None

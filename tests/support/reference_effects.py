@@ -283,6 +283,10 @@ def _late_message(own: Owner, key: str) -> Plan:
         return no("not_found")
     if message.late:
         return Plan(writes=False)
+    if message.outcome in {"completed", "failed"}:
+        return no("already_decided")
+    if not message.term:
+        return no("not_admitted")
     if own.running(key) and message.open:
         return no("invalid_input")
     return Plan(then=run(lambda: setattr(message, "late", True)))

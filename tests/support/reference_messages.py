@@ -127,7 +127,7 @@ def settle_message(
     known = own.messages.get(key)
     if refused:
         final = {"completed", "failed"}
-        late = refused in ENDED and known is not None
+        late = refused in ENDED and known is not None and known.term
         if known is None or not late or known.late or known.outcome in final:
             return no(refused)
         return Plan(frozenset({refused}), run(lambda: setattr(known, "late", True)))

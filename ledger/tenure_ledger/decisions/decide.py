@@ -92,7 +92,7 @@ def reach(states: States, command: Command) -> set[str]:
     """
     wanted = {command.owner.stream}
     if type(command) in _ALONE:
-        return wanted - states.keys()
+        return wanted.difference(states)
     match command:
         case ownership.Claim() | ownership.Succeed():
             wanted.add(agent_stream(command.agent_id))

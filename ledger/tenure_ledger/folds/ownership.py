@@ -82,6 +82,8 @@ class Child(Value, frozen=True):
     version: int
     used: bool
     """A thing without agent, whose holding ends with its parent's."""
+    generation: int
+    """The child's, at its latest spawn."""
 
 
 class Ownership(Value, frozen=True):
@@ -187,7 +189,11 @@ def _judge_end(_own: object, own: Ownership, event: OwnerTerminated) -> Judgemen
 
 def _judge_spawn(_own: object, own: Ownership, event: ChildSpawned) -> Judgement:
     known = own.children.get(event.child.stream)
-    return APPLY if known is None or own.live else known.version
+    if known is None:
+        return APPLY
+    if known.generation == event.child_generation:
+        return DUPLICATE if known.used == (event.agent_id is None) else known.version
+    return APPLY if own.live else known.version
 
 
 def _judge_revoke(_own: object, own: Ownership, event: AuthorityRevoked) -> Judgement:
@@ -304,7 +310,8 @@ def _end(
 def _spawn(
     _own: object, own: Ownership, version: int, event: ChildSpawned
 ) -> Ownership:
-    child = Child(event.child, version, event.agent_id is None)
+    used = event.agent_id is None
+    child = Child(event.child, version, used, event.child_generation)
     return replace(own, children=own.children.set(event.child.stream, child))
 
 

@@ -162,14 +162,15 @@ def _resolve(state: State, stopped: Quarantine, *, keep: int) -> State:
 def judge(state: State, event: e.Event) -> Judgement:
     """Say what the event is to this state (module `judgement`)."""
     own = state.ownership
-    if event.fenced and event.topic != _ADVANCED:
-        running = own.status in {"live", "imported"}
-        if not running or event.generation != own.generation:
-            return max(own.ended, own.holding.granted if own.holding else 0)
     verdict = APPLY
     for part, judge_part, _ in _ROUTES.get(event.topic, ()):
         said = judge_part(own, getattr(state, part), event)
         verdict = max(verdict, said)
+    # A cut said twice is fenced, and yet the same cut.
+    if event.fenced and event.topic != _ADVANCED and verdict != DUPLICATE:
+        running = own.status in {"live", "imported"}
+        if not running or event.generation != own.generation:
+            return max(own.ended, own.holding.granted if own.holding else 0)
     return verdict
 
 
