@@ -5,23 +5,32 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import closing
 from itertools import cycle
 from pathlib import Path
 from threading import Barrier, Thread
-from typing import Self
+from typing import NamedTuple, Self
 
 from figures import Figures
+from steps import Steps, timed_raw
 from written import INSERT_COMMAND, INSERT_EVENT, Session, build, connect
 
 from tenure import Ledger, open_ledger
-from tenure_ledger import shell
-from tenure_ledger.rows import CommandRow, EventRow
-from tenure_ledger.stores.sqlite_unit import SQLiteUnit
-from tenure_ledger.stores.sqlite_writer import Writer
 
-__all__ = ["Crowd", "Field", "read_raw"]
+__all__ = ["Crowd", "Field", "Took", "Turn", "read_raw"]
+
+
+class Took(NamedTuple):
+    """What one command took, in seconds."""
+
+    wall: float
+    cpu: float
+    """Of the calling thread: what a busy machine does not change much."""
+
+
+Turn = Callable[[], Took]
+"""Runs the next command of a contender."""
 
 SESSIONS = 64
 """Sessions that are at work; all others of a store only lie there."""
@@ -74,24 +83,24 @@ class Field:
         query = "SELECT count(*) FROM stored_events WHERE originator_version = 1"
         return int(db.execute(query).fetchone()[0]) // 2
 
-    def raw(self, size: str) -> Callable[[], float]:
-        """Return a turn of the hand-written transaction; it returns the seconds."""
+    def raw(self, size: str) -> Turn:
+        """Return a turn of the hand-written transaction; it returns its times."""
         db, sessions = self._connections[size], self._sessions[size, "raw"]
         turn = cycle(sessions)
 
-        def write() -> float:
+        def write() -> Took:
             event, command = next(turn).step()
             row = (None, *event[1:])
-            began = time.perf_counter()
+            began, worked = time.perf_counter(), time.thread_time()
             db.execute("BEGIN IMMEDIATE")
             db.execute(INSERT_EVENT, row)
             db.execute(INSERT_COMMAND, command)
             db.execute("COMMIT")
-            return time.perf_counter() - began
+            return Took(time.perf_counter() - began, time.thread_time() - worked)
 
         return write
 
-    def ours(self, size: str, *, with_id: bool = False) -> Callable[[], float]:
+    def ours(self, size: str, *, with_id: bool = False) -> Turn:
         """Return a turn of the ledger: one command by a method of its public face."""
         sessions = self._sessions[size, "ours"]
         half = sessions[1::2] if with_id else sessions[::2]
@@ -118,80 +127,17 @@ class Field:
         turn = cycle(sessions)
         held = self._sessions["small", "ours"]
         ours = _turns(self._ledgers["small"], held, with_id=False, prefix="clk")
-        ours_steps = _Steps()
+        ours_steps = Steps()
         for _ in range(rounds):
             event, command = next(turn).step()
-            _timed_raw(db, event, command, steps)
+            timed_raw(db, event, command, steps)
             with ours_steps:
-                ours_steps.whole.add(ours())
+                ours_steps.whole.add(ours().wall)
         lines: list[tuple[str, str, str]] = []
         for name, what, figures in ours_steps.lines():
             raw = f"{steps[name].p50 * 1e6:.0f}" if name in steps else ""
             lines.append((what, f"{figures.p50 * 1e6:.0f}", raw))
         return lines
-
-
-def _timed_raw(
-    db: sqlite3.Connection,
-    event: EventRow,
-    command: CommandRow,
-    steps: dict[str, Figures],
-) -> None:
-    marks = [time.perf_counter()]
-    db.execute("BEGIN IMMEDIATE")
-    marks.append(time.perf_counter())
-    db.execute(INSERT_EVENT, (None, *event[1:]))
-    db.execute(INSERT_COMMAND, command)
-    marks.append(time.perf_counter())
-    db.execute("COMMIT")
-    marks.append(time.perf_counter())
-    for name, one, two in zip(steps, marks, marks[1:], strict=False):
-        steps[name].add(two - one)
-    steps["whole"].add(marks[-1] - marks[0])
-
-
-class _Steps:
-    """Puts a clock around each step of a command while it is entered."""
-
-    _PLACES: Sequence[tuple[str, str, object, str]] = (
-        ("begin", "turn and BEGIN IMMEDIATE", Writer, "begin"),
-        ("head", "read the head, advance the state", shell, "advance"),
-        ("decide", "decide and fold", shell, "decide"),
-        ("seal", "seal: ids, JSON, hash chain, digest, outcome", shell, "seal"),
-        ("insert", "insert the rows", SQLiteUnit, "add"),
-        ("commit", "COMMIT", SQLiteUnit, "commit"),
-    )
-
-    def __init__(self) -> None:
-        self.whole = Figures()
-        self._steps = {name: Figures() for name, *_ in self._PLACES}
-
-    def __enter__(self) -> Self:
-        self._saved = [getattr(at, name) for _, _, at, name in self._PLACES]
-        for (step, _, at, name), plain in zip(self._PLACES, self._saved, strict=True):
-            setattr(at, name, self._clocked(step, plain))
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for (_, _, at, name), plain in zip(self._PLACES, self._saved, strict=True):
-            setattr(at, name, plain)
-
-    def _clocked(self, step: str, plain: Callable[..., object]) -> object:
-        figures = self._steps[step]
-
-        def clocked(*arguments: object) -> object:
-            began = time.perf_counter()
-            try:
-                return plain(*arguments)
-            finally:
-                figures.add(time.perf_counter() - began)
-
-        return clocked
-
-    def lines(self) -> list[tuple[str, str, Figures]]:
-        """Return step, what it is and its figures; last the whole command."""
-        found = [(step, what, self._steps[step]) for step, what, *_ in self._PLACES]
-        return [*found, ("whole", "the whole command, clocks included", self.whole)]
 
 
 class Crowd:
@@ -232,7 +178,7 @@ class Crowd:
         """Return the rate of all threads together, ``each`` commands per thread."""
         ready = Barrier(len(self._turns) + 1)
 
-        def work(turn: Callable[[], float]) -> None:
+        def work(turn: Turn) -> None:
             ready.wait()
             for _ in range(each):
                 turn()
@@ -249,13 +195,13 @@ class Crowd:
 
 def _turns(
     ledger: Ledger, sessions: list[Session], *, with_id: bool, prefix: str = "new"
-) -> Callable[[], float]:
+) -> Turn:
     """Return turns of admit, start, settle, message by message, session by session."""
     turn = cycle(sessions)
     done = dict.fromkeys(range(len(sessions)), 0)
     places = {id(session): at for at, session in enumerate(sessions)}
 
-    def write() -> float:
+    def write() -> Took:
         session = next(turn)
         place = places[id(session)]
         number, phase = divmod(done[place], 3)
@@ -263,14 +209,14 @@ def _turns(
         key = f"{prefix}_{number:08d}"
         authority = session.authority
         chosen = f"{key}-{phase}-by-the-caller-and-long" if with_id else None
-        began = time.perf_counter()
+        began, worked = time.perf_counter(), time.thread_time()
         if phase == 0:
             ledger.admit(authority, key, "assistant_run", command_id=chosen)
         elif phase == 1:
             ledger.start(authority, key, command_id=chosen)
         else:
             ledger.settle(authority, key, "completed", command_id=chosen)
-        return time.perf_counter() - began
+        return Took(time.perf_counter() - began, time.thread_time() - worked)
 
     return write
 

@@ -17,7 +17,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -87,7 +87,7 @@ def _commands(folder: Path, big: Path, plan: Plan) -> str:
     rng = random.Random(1)  # noqa: S311  the order of turns is no secret
     full = f"{plan.events:,}"
     with contenders.Field(folder, big) as field:
-        turns: dict[str, Callable[[], float]] = {
+        turns: dict[str, contenders.Turn] = {
             "raw, 0": field.raw("small"),
             "ledger, 0": field.ours("small"),
             "ledger with command id, 0": field.ours("small", with_id=True),
@@ -96,11 +96,14 @@ def _commands(folder: Path, big: Path, plan: Plan) -> str:
             f"ledger with command id, {full}": field.ours("big", with_id=True),
         }
         figures = {name: Figures() for name in turns}
+        work = {name: Figures() for name in turns}
         order = list(turns)
         for _ in range(plan.rounds):
             rng.shuffle(order)
             for name in order:
-                figures[name].add(turns[name]())
+                took = turns[name]()
+                figures[name].add(took.wall)
+                work[name].add(took.cpu)
         field.check_sizes()
         steps = field.breakdown(plan.rounds // 3)
     lines: list[tuple[object, ...]] = []
@@ -109,12 +112,14 @@ def _commands(folder: Path, big: Path, plan: Plan) -> str:
         raw = figures[f"raw, {size}"]
         small = figures[name.replace(f", {size}", ", 0")]
         added = (figure.p50 - raw.p50) * 1e6
+        worked = (work[name].p50 - work[f"raw, {size}"].p50) * 1e6
         lines.append(
             (
                 name,
                 f"{figure.p50 / raw.p50:.2f}",
                 f"{figure.p50 / small.p50:.2f}",
                 f"{added:+.0f}",
+                f"{worked:+.0f}",
                 f"{figure.p50 * 1e6:.0f}",
                 f"{figure.p99 * 1e6:.0f}",
             )
@@ -134,6 +139,7 @@ def _commands(folder: Path, big: Path, plan: Plan) -> str:
                     "p50 / raw",
                     "p50 / at 0",
                     "added us",
+                    "of it CPU us",
                     "p50 us",
                     "p99 us",
                 ),
@@ -185,12 +191,14 @@ def _replay(big: Path, plan: Plan) -> str:
     plain: list[float] = []
     verified: list[float] = []
     models: list[float] = []
+    busy: list[float] = []
     for _ in range(2 if plan is WHOLE else 3):
         plain.append(contenders.read_raw(big))
         with open_ledger(f"sqlite:///{big}") as ledger:
-            began = time.perf_counter()
+            began, worked = time.perf_counter(), time.process_time()
             result = ledger.verify()
             verified.append(result.head.count / (time.perf_counter() - began))
+            busy.append(result.head.count / (time.process_time() - worked))
             if result.problem is not None:
                 raise SystemExit(result.problem.text)
             part = min(result.head.count, 100_000)
@@ -200,6 +208,7 @@ def _replay(big: Path, plan: Plan) -> str:
     for name, rates in (
         ("rows alone, one hand-written SELECT", plain),
         ("verify(): decoded, chain and commands checked", verified),
+        ("the same, per second of CPU", busy),
         ("events(): event models, 100,000 of them", models),
     ):
         rate = median(rates)
@@ -221,12 +230,14 @@ def _open(folder: Path, plan: Plan) -> str:
     session = build(path, 1, plan.opened)[0]
     plain: list[float] = []
     opened: list[float] = []
+    busy: list[float] = []
     for _ in range(plan.repeats):
         plain.append(plan.opened / contenders.read_raw(path))
         with open_ledger(f"sqlite:///{path}") as ledger:
-            began = time.perf_counter()
+            began, worked = time.perf_counter(), time.process_time()
             status = ledger.owner(OwnerRef("session", session.owner.owner_id))
             opened.append(time.perf_counter() - began)
+            busy.append(time.process_time() - worked)
         if status.version < plan.opened - 2:
             raise SystemExit("the stream was not read to its end")
     return "\n".join(
@@ -244,6 +255,12 @@ def _open(folder: Path, plan: Plan) -> str:
                         f"{median(opened) / median(plain):.2f}",
                         f"{median(opened):.2f}",
                         f"{min(opened):.2f}",
+                    ),
+                    (
+                        "the same, seconds of CPU",
+                        f"{median(busy) / median(plain):.2f}",
+                        f"{median(busy):.2f}",
+                        f"{min(busy):.2f}",
                     ),
                 ],
             ),

@@ -10,6 +10,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import UTC, datetime
+from hashlib import sha256
 from pathlib import Path
 
 from tenure import Authority, OwnerRef, open_ledger
@@ -58,7 +59,8 @@ class Session:
         self.number = number
         self.owner = OwnerRef("session", f"ses_{number:06d}")
         self.agent_id = f"manager/{self.owner.owner_id}/1"
-        self.incarnation = _uuid(number, 0)
+        digits = sha256(self.agent_id.encode()).hexdigest()
+        self.incarnation, self._claim_id = _id(digits[:32]), _id(digits[32:])
         self.version = 0
         self.hash = GENESIS
         self._templates = [self._template(step) for step in _STEPS]
@@ -70,7 +72,7 @@ class Session:
 
     def claim(self) -> Iterator[tuple[EventRow, CommandRow | None]]:
         """Yield the rows by which the holder got the session."""
-        command_id = _uuid(self.number, 1)
+        command_id = self._claim_id
         envelope = {
             "command_id": command_id,
             "count": 2,
@@ -86,7 +88,7 @@ class Session:
             **envelope,  # type: ignore[arg-type]
         )
         bound = e.AgentBound(
-            event_id=_uuid(self.number, 2),
+            event_id=_id(self.incarnation[::-1].replace("-", "")),
             owner=self.owner,
             index=1,
             **envelope,  # type: ignore[arg-type]
@@ -101,14 +103,15 @@ class Session:
         """Return the rows of the next command: admit, start or settle a message."""
         number = self.version - 1
         topic, template = self._templates[number % 3]
-        event_id = _uuid(self.number, 2 * self.version + 3)
-        command_id = _uuid(self.number, 2 * self.version + 4)
-        key = f"msg_{number // 3:08d}"
+        before = self.hash.hex()
+        # Ids that look like a UUID4, in no order, as real ones are.
+        event_id, command_id = _id(before[:32]), _id(before[32:])
+        key = b"msg_%08d" % (number // 3)
         state = template % (
             event_id.encode(),
             command_id.encode(),
-            self.hash.hex().encode(),
-            key.encode(),
+            before.encode(),
+            key,
         )
         row = self._next(topic, state)
         return row, self._command(command_id, b'{"at":%d}' % self.version)
@@ -142,12 +145,10 @@ class Session:
         return event.topic, state
 
 
-def _uuid(one: int, two: int) -> str:
-    """Return an id with the look of a UUID4, in no order, as real ones are."""
-    mixed = (one * 0x9E3779B97F4A7C15 + two * 0xC2B2AE3D27D4EB4F) & (2**64 - 1)
-    mixed = (mixed ^ (mixed >> 29)) * 0xBF58476D1CE4E5B9 & (2**64 - 1)
-    head, tail = mixed >> 32, mixed & 0xFFFFFFFF
-    return f"{head:08x}-{tail >> 16:04x}-4{one & 0xFFF:03x}-8000-{one:04x}{tail:08x}"
+def _id(digits: str) -> str:
+    return (
+        f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-8{digits[17:20]}-{digits[20:]}"
+    )
 
 
 def connect(path: Path) -> sqlite3.Connection:

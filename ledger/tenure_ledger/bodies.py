@@ -13,6 +13,7 @@ import math
 from typing import Any, TypeGuard
 
 from tenure_ledger.errors import InvalidInput
+from tenure_ledger.values import check_unicode
 
 __all__ = ["Json", "body_digest", "body_value", "encode_body"]
 
@@ -64,13 +65,13 @@ def _check(what: str, value: object) -> None:
             msg = f"{what} is nested deeper than {DEPTH_MAX} levels; flatten it"
             raise InvalidInput(msg)
         if isinstance(item, str):
-            _check_unicode(where, item)
+            check_unicode(where, item)
         elif _is_object(item):
             for key, inner in item.items():
                 if not isinstance(key, str):
                     msg = f"{where} has a key that is a {type(key).__name__}, not text"
                     raise InvalidInput(msg)
-                _check_unicode(f"a key of {where}", key)
+                check_unicode(f"a key of {where}", key)
                 waiting.append((inner, f"{where}.{key[:40]}", depth + 1))
         elif _is_array(item):
             waiting.extend(
@@ -94,16 +95,6 @@ def _check_scalar(where: str, item: object) -> None:
     else:
         msg = f"{where} is a {type(item).__name__}, which JSON does not give back equal"
         raise InvalidInput(msg)
-
-
-def _check_unicode(where: str, text: str) -> None:
-    if text.isascii():
-        return
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        msg = f"{where} contains half a surrogate pair; decode it before"
-        raise InvalidInput(msg) from None
 
 
 def _is_object(item: object) -> TypeGuard[dict[Any, object]]:

@@ -12,40 +12,62 @@ import os
 from collections import deque
 from collections.abc import Callable, Sequence
 from threading import TIMEOUT_MAX, Condition, Lock, Thread
+from time import monotonic
+from typing import NamedTuple
 
 from tenure_ledger.decisions.work import Command, Outcome
-from tenure_ledger.errors import OutcomeUnknown, Refused, StoreUnavailable
+from tenure_ledger.errors import (
+    Contended,
+    OutcomeUnknown,
+    Refused,
+    StoreUnavailable,
+)
+from tenure_ledger.folds.stream import State
 
-__all__ = ["Grouping", "Job"]
+__all__ = ["Answer", "Grouping", "Job"]
 
+GRACE_SECONDS = 1.0
+"""How long past its deadline a command that was begun may take to be answered."""
 GROUP_MAX = 128
 """Commands in one transaction: beyond this the gain is small and the wait long."""
+
+
+class Answer(NamedTuple):
+    """The outcome of a command, and the owner's state with it."""
+
+    outcome: Outcome
+    state: State | None
+    """None when the outcome was stored by an earlier call: read the state."""
 
 
 class Job:
     """One command on its way, and the answer to it."""
 
-    def __init__(self, command: Command, given_id: str | None, command_id: str) -> None:
+    def __init__(
+        self, command: Command, given_id: str | None, command_id: str, until: float
+    ) -> None:
         self.command = command
         self.given_id = given_id
         """The caller's command id, if there is one."""
         self.command_id = command_id
         self.doubtful = False
         """A commit may have stored it already: look for its id first."""
-        self.sent: tuple[bytes, Outcome] | None = None
-        """Hash of its first event in the owner's stream, and the outcome with it."""
+        self.until = until
+        """The deadline, on the clock of `time.monotonic`."""
+        self.sent: tuple[bytes, Answer] | None = None
+        """Hash of its first event in the owner's stream, and the answer with it."""
         self._answered = False
         self._gate = Lock()
         self._gate.acquire()
-        self._outcome: Outcome | None = None
+        self._answer: Answer | None = None
         self._problem: BaseException | None = None
 
-    def answer(self, answer: Outcome | Refused) -> None:
+    def answer(self, answer: Answer | Refused) -> None:
         """Hand over the outcome, or the refusal to raise."""
         if isinstance(answer, Refused):
             self._problem = answer
         else:
-            self._outcome = answer
+            self._answer = answer
         self._done()
 
     def fail(self, problem: BaseException) -> None:
@@ -61,17 +83,17 @@ class Job:
             self._gate.release()
 
     def wait(self, timeout_seconds: float) -> bool:
-        """Wait for the answer, once; return whether it is there."""
-        return self._gate.acquire(timeout=min(timeout_seconds, TIMEOUT_MAX))
+        """Wait for the answer; return whether it is there. Only until it is."""
+        return self._gate.acquire(timeout=min(max(timeout_seconds, 0), TIMEOUT_MAX))
 
-    def result(self) -> Outcome:
-        """Return the outcome or raise the problem."""
+    def result(self) -> Answer:
+        """Return the answer or raise the problem."""
         if self._problem is not None:
             raise self._problem
-        if self._outcome is None:
+        if self._answer is None:
             msg = "a command was given up without an answer: open the ledger again"
             raise StoreUnavailable(msg)
-        return self._outcome
+        return self._answer
 
 
 class Grouping:
@@ -92,8 +114,8 @@ class Grouping:
         self._thread: Thread | None = None
         self._closing = False
 
-    def run(self, job: Job) -> Outcome:
-        """Return the job's outcome, or raise its refusal or fault."""
+    def run(self, job: Job) -> Answer:
+        """Return the job's answer, or raise its refusal or fault."""
         if self._pid != os.getpid():
             self._reset()
         if not self._waiting and self._busy.acquire(blocking=False):
@@ -103,10 +125,32 @@ class Grouping:
                 self._busy.release()
             return job.result()
         self._queue(job)
-        if not job.wait(self._deadline_seconds * 2 + 1):
+        try:
+            answered = job.wait(job.until - monotonic())
+        except BaseException:
+            # An interrupted caller asks for nothing any more.
+            self._withdraw(job)
+            raise
+        if not answered:
+            self._give_up(job)
+        return job.result()
+
+    def _withdraw(self, job: Job) -> bool:
+        """Take the job out of the queue; return whether it was still there."""
+        with self._changed:
+            if job not in self._waiting:
+                return False
+            self._waiting.remove(job)
+            return True
+
+    def _give_up(self, job: Job) -> None:
+        """Raise what is so at the deadline, unless the answer came just now."""
+        if self._withdraw(job):
+            msg = "other commands were in front until the deadline: call again"
+            raise Contended(msg)
+        if not job.wait(GRACE_SECONDS):
             msg = f"no answer in time: ask again under command id {job.command_id}"
             raise OutcomeUnknown(msg, job.command_id)
-        return job.result()
 
     def _queue(self, job: Job) -> None:
         with self._changed:

@@ -120,6 +120,14 @@ class Unit(Protocol):
         """
         ...
 
+    def expect(self, reads: Mapping[str, int]) -> None:
+        """Say at which versions streams were read that the unit's decisions rest on.
+
+        `commit` raises `Conflict` if one has moved, whether or not the unit writes to
+        it (design section 3). Where nobody else can write during a unit, it holds.
+        """
+        ...
+
     def confirm(self) -> None:
         """Write something that changes nothing.
 

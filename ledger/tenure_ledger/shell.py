@@ -8,15 +8,14 @@ nothing; an ambiguous commit is settled by the command id (design section 5, rul
 from __future__ import annotations
 
 import os
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
-from threading import Lock
 from time import monotonic
 from typing import NamedTuple, Protocol, runtime_checkable
 
+from tenure_ledger.cache import Cache, caught_up
 from tenure_ledger.decisions.decide import decide, reach
-from tenure_ledger.decisions.work import Command, Context, Decided, Granted, Outcome
+from tenure_ledger.decisions.work import Command, Context, Decided, Granted
 from tenure_ledger.errors import (
     CommandIdReused,
     Contended,
@@ -29,13 +28,11 @@ from tenure_ledger.errors import (
 )
 from tenure_ledger.events import Recorded
 from tenure_ledger.folds.stream import State, evolve
-from tenure_ledger.grouping import Grouping, Job
-from tenure_ledger.lean import load
+from tenure_ledger.grouping import Answer, Grouping, Job
 from tenure_ledger.rows import (
     CommandRow,
     Conflict,
     Doubtful,
-    EventRow,
     RowChange,
     Store,
     TableSpec,
@@ -47,8 +44,6 @@ __all__ = ["Change", "Clock", "Shell", "Tables"]
 
 Clock = Callable[[], datetime]
 """Returns the time now, with a time zone."""
-
-CACHED_STREAMS_MAX = 4096
 
 
 class Change(NamedTuple):
@@ -73,54 +68,6 @@ class Tables(Protocol):
         ...
 
 
-class Cache:
-    """The states of the streams used last; versions decide, never the cache."""
-
-    def __init__(self, streams_max: int = CACHED_STREAMS_MAX) -> None:
-        self._states: OrderedDict[str, State] = OrderedDict()
-        self._streams_max = streams_max
-        self._lock = Lock()
-
-    def get(self, stream: str) -> State:
-        """Return the state as it was seen last."""
-        with self._lock:
-            return self._states.get(stream) or State(stream)
-
-    def put(self, state: State) -> None:
-        """Remember a state that is durable."""
-        with self._lock:
-            known = self._states.get(state.stream)
-            if known is None or known.version <= state.version:
-                self._states[state.stream] = state
-            self._states.move_to_end(state.stream)
-            while len(self._states) > self._streams_max:
-                self._states.popitem(last=False)
-
-    def forget(self, stream: str) -> None:
-        """Drop a state that the store contradicts."""
-        with self._lock:
-            self._states.pop(stream, None)
-
-
-def advance(
-    cache: Cache, stream: str, tail: Callable[[str, int], Sequence[EventRow]]
-) -> State:
-    """Return the state at the stream's durable head.
-
-    The row at the cached version is read again with the tail: a file that was put back
-    to an older state is noticed, and the stream is folded anew.
-    """
-    state = cache.get(stream)
-    rows = tail(stream, state.version)
-    if state.version:
-        if not rows or rows[0].hash != state.hash:
-            cache.forget(stream)
-            state, rows = State(stream), tail(stream, 0)
-        else:
-            rows = rows[1:]
-    return load(state, rows)
-
-
 class Shell:
     """Runs commands against one store."""
 
@@ -139,6 +86,7 @@ class Shell:
         self._process = process
         self._tables = tables
         self._cache = Cache()
+        self._pid = os.getpid()
         self._grouping = Grouping(self._execute, deadline_seconds)
 
     def close(self) -> None:
@@ -156,24 +104,33 @@ class Shell:
 
     def state(self, owner_stream: str) -> State:
         """Return a stream's state at its durable head."""
-        state = advance(self._cache, owner_stream, self.store.tail)
-        self._cache.put(state)
-        return state
+        self._notice_fork()
+        return caught_up(self._cache, owner_stream, self.store.tail)
 
-    def run(self, command: Command, command_id: str | None) -> Outcome:
+    def run(self, command: Command, command_id: str | None) -> Answer:
         """Decide the command and make its events durable; raise a refusal."""
-        job = Job(command, command_id, command_id or _new_id())
+        self._notice_fork()
+        if command.owner.stream not in self._cache:
+            # A long stream is folded before the transaction, which others wait for.
+            self.state(command.owner.stream)
+        until = monotonic() + self.deadline_seconds
+        job = Job(command, command_id, command_id or _new_id(), until)
         return self._grouping.run(job)
+
+    def _notice_fork(self) -> None:
+        if self._pid != os.getpid():
+            # Another thread of the parent may have held the lock that was copied.
+            self._pid = os.getpid()
+            self._cache.renew()
 
     def _execute(self, jobs: Sequence[Job]) -> None:
         """Answer every job, in one transaction if nothing goes wrong."""
-        until = monotonic() + self.deadline_seconds
         waiting = list(jobs)
         while waiting:
             try:
-                self._attempt(waiting, until)
+                self._attempt(waiting)
             except (Conflict, Doubtful) as problem:
-                waiting = self._again_until(problem, waiting, until)
+                waiting = _to_try_again(problem, waiting)
             except BaseException as problem:
                 if len(waiting) == 1:
                     told = _honest(waiting[0], problem)
@@ -194,23 +151,11 @@ class Shell:
         except BaseException as problem:  # noqa: BLE001  the job's own caller gets it
             job.fail(problem)
 
-    def _again_until(
-        self, problem: Conflict | Doubtful, jobs: list[Job], until: float
-    ) -> list[Job]:
-        """Return the jobs to try again; at the deadline none, and say what is so."""
-        for job in jobs:
-            job.doubtful = job.doubtful or isinstance(problem, Doubtful)
-        if monotonic() < until:
-            return jobs
-        late = Contended("other writers were faster until the deadline: call again")
-        for job in jobs:
-            job.fail(_honest(job, late))
-        return []
-
-    def _attempt(self, jobs: Sequence[Job], until: float) -> None:
+    def _attempt(self, jobs: Sequence[Job]) -> None:
         staged: dict[str, State] = {}
-        answers: list[tuple[Job, Outcome | Refused]] = []
+        answers: list[tuple[Job, Answer | Refused]] = []
         wrote = False
+        until = max(job.until for job in jobs)
         with self.store.write(max(0.0, until - monotonic())) as unit:
             for job in jobs:
                 answer, added = self._one(unit, job, staged)
@@ -225,12 +170,13 @@ class Shell:
 
     def _one(
         self, unit: Unit, job: Job, staged: dict[str, State]
-    ) -> tuple[Outcome | Refused, bool]:
+    ) -> tuple[Answer | Refused, bool]:
         """Return the answer to one command, and whether it added rows to the unit."""
         command = job.command
+        stream = command.owner.stream
         stored = None
         if job.given_id is not None or job.doubtful:
-            stored = unit.command(command.owner.stream, job.command_id)
+            stored = unit.command(stream, job.command_id)
         if stored is not None:
             answer = _own(unit, job, stored) or self._again(command, stored)
             if answer is not None:
@@ -244,12 +190,13 @@ class Shell:
             return decided.error(), False
         if stored is not None:
             return _reused(job.command_id, stored).error(), False
+        answer = Answer(decided.outcome, decided.states[stream])
         if not decided.drafts and job.given_id is None:
-            return decided.outcome, False
+            return answer, False
         staged.update(self._add(unit, job, states, decided))
         if decided.refusal is not None:
             return decided.refusal.error(), True
-        return decided.outcome, True
+        return answer, True
 
     def _add(
         self, unit: Unit, job: Job, states: dict[str, State], decided: Decided
@@ -260,20 +207,21 @@ class Shell:
         changes: Iterable[RowChange] = ()
         if self._tables is not None and sealed.recorded:
             changes = self._tables.changes(_changes(states, sealed.recorded))
+        unit.expect({name: state.version for name, state in states.items()})
         unit.add(sealed.events, sealed.command, sealed.bodies, changes, decided.erase)
         own = [row.hash for row in sealed.events if row.stream == stream]
         if own:
-            job.sent = (own[0], decided.outcome)
+            job.sent = (own[0], Answer(decided.outcome, decided.states[stream]))
         return sealed.states
 
-    def _again(self, command: Command, stored: CommandRow) -> Outcome | Refused | None:
+    def _again(self, command: Command, stored: CommandRow) -> Answer | Refused | None:
         """Return the first outcome; None for an authority that is another process's."""
         if stored.digest != command_digest(command):
             return _reused(stored.command_id, stored).error()
         outcome = load_outcome(stored.outcome)
         if isinstance(outcome, Granted) and outcome.process != self._process():
             return None
-        return outcome
+        return Answer(outcome, None)
 
     def _load(
         self, unit: Unit, command: Command, staged: dict[str, State]
@@ -284,17 +232,30 @@ class Shell:
                 if stream in staged:
                     states[stream] = staged[stream]
                 else:
-                    states[stream] = advance(self._cache, stream, unit.tail)
+                    states[stream] = caught_up(self._cache, stream, unit.tail)
         return states
 
 
-def _own(unit: Unit, job: Job, stored: CommandRow) -> Outcome | None:
+def _to_try_again(problem: Conflict | Doubtful, jobs: list[Job]) -> list[Job]:
+    """Return the jobs to try again; tell those whose deadline has come what is so."""
+    late = Contended("other writers were faster until the deadline: call again")
+    again: list[Job] = []
+    for job in jobs:
+        job.doubtful = job.doubtful or isinstance(problem, Doubtful)
+        if monotonic() < job.until:
+            again.append(job)
+        else:
+            job.fail(_honest(job, late))
+    return again
+
+
+def _own(unit: Unit, job: Job, stored: CommandRow) -> Answer | None:
     """Return the outcome of this job's own doubtful commit, which nobody was told."""
     if job.sent is None:
         return None
-    hashed, outcome = job.sent
+    hashed, answer = job.sent
     rows = unit.tail(stored.stream, stored.first_version)
-    return outcome if hashed in {row.hash for row in rows[:1]} else None
+    return answer if hashed in {row.hash for row in rows[:1]} else None
 
 
 def _honest(job: Job, problem: BaseException) -> BaseException:

@@ -28,6 +28,7 @@ __all__ = [
     "check_id",
     "check_name",
     "check_text",
+    "check_unicode",
 ]
 
 ID_CHARACTERS_MAX = 256
@@ -49,8 +50,9 @@ Origin = Literal[
     "runtime_recovery",
     "tool_probe",
 ]
-"""How an execution came about; only the two human ones decide something: they came from
-outside the term, so they are accepted as well as admitted (design section 4)."""
+"""How an execution came about. Only the two human ones decide something: they came from
+outside the term, so they are accepted as well as admitted, and they count as sent by a
+person, so a notice lists them when nobody finished them (design section 4)."""
 
 EvidenceKind = Literal["gone", "alive", "cannot_tell"]
 
@@ -84,13 +86,19 @@ def check_text(what: str, value: object, characters_max: int) -> str:
     if "\0" in value:
         msg = f"{what} contains a NUL character; remove it"
         raise InvalidInput(msg)
-    if not value.isascii():
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            msg = f"{what} contains half a surrogate pair; decode it before"
-            raise InvalidInput(msg) from None
+    check_unicode(what, value)
     return value
+
+
+def check_unicode(what: str, text: str) -> None:
+    """Raise `InvalidInput` for half a surrogate pair, which no UTF-8 can keep."""
+    if text.isascii():
+        return
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        msg = f"{what} contains half a surrogate pair; decode it before"
+        raise InvalidInput(msg) from None
 
 
 def _shown(value: object) -> str:

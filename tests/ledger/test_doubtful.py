@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,8 +10,15 @@ from typing import Literal
 
 import pytest
 
-from tenure import First, Ledger, OutcomeUnknown, OwnerRef, StoreUnavailable
-from tenure_ledger.rows import Doubtful, Unit
+from tenure import (
+    First,
+    Ledger,
+    OutcomeUnknown,
+    OwnerIsLive,
+    OwnerRef,
+    StoreUnavailable,
+)
+from tenure_ledger.rows import Doubtful, EventRow, Unit
 from tenure_ledger.shell import Shell
 from tenure_ledger.stores import SQLiteStore
 
@@ -30,6 +37,7 @@ class LossyUnit:
         self.body = unit.body
         self.add = unit.add
         self.confirm = unit.confirm
+        self.expect = unit.expect
         self._commit = unit.commit
 
     def commit(self) -> None:
@@ -136,3 +144,65 @@ def test_a_fault_after_a_doubtful_commit_never_says_nothing_was_written(
     with lossy(path, []) as ledger:
         assert ledger.claim(SESSION, "a", "host", command_id=found).generation == 1
         assert len(ledger.history(SESSION)) == 1
+
+
+class DyingStore(SQLiteStore):
+    """A real store that cannot be read any more after its next commit."""
+
+    dying = False
+
+    def tail(self, stream: str, version: int) -> Sequence[EventRow]:
+        """Read, while that is possible."""
+        if self.dying:
+            msg = "the disk is gone; nothing was written"
+            raise StoreUnavailable(msg)
+        return super().tail(stream, version)
+
+
+def test_what_was_stored_is_answered_without_reading_again(tmp_path: Path) -> None:
+    store = DyingStore(tmp_path / "relay.db")
+    shell = Shell(
+        store,
+        clock=lambda: datetime.now(UTC),
+        process=lambda: "process 1",
+        deadline_seconds=30,
+    )
+    with Ledger(shell) as ledger:
+        one = ledger.claim(SESSION, "a", "host", first=First("msg_1", "human"))
+        store.dying = True
+        call = ledger.begin_tool_call(one, "msg_1", "call_1", "bash", {})
+        assert call.state == "fresh"
+        request = ledger.request_approval(one, "call_2", "bash", "digest", "1")
+        assert request.call_id == "call_2"
+
+
+class CountingStore(SQLiteStore):
+    """A real store that counts the rows it is asked for."""
+
+    read = 0
+
+    def tail(self, stream: str, version: int) -> Sequence[EventRow]:
+        """Read and count."""
+        rows = super().tail(stream, version)
+        self.read += len(rows)
+        return rows
+
+
+def test_a_refusal_does_not_read_a_long_stream_again(tmp_path: Path) -> None:
+    path = tmp_path / "relay.db"
+    with lossy(path, []) as ledger:
+        ledger.claim(SESSION, "a", "host")
+        for number in range(200):
+            ledger.accept(SESSION, f"msg_{number}", "host")
+    store = CountingStore(path)
+    shell = Shell(
+        store,
+        clock=lambda: datetime.now(UTC),
+        process=lambda: "process 2",
+        deadline_seconds=30,
+    )
+    with Ledger(shell) as ledger:
+        for _ in range(5):
+            with pytest.raises(OwnerIsLive):
+                ledger.claim(SESSION, "b", "host")
+        assert store.read < 300

@@ -1,4 +1,4 @@
-"""What is stored is read back equal; names, digests and travelling values are stable."""
+"""What is stored is read back equal; names, digests, travelling values are stable."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from event_strategies import any_event, any_id, any_name, owners
-from tenure import Authority, Evidence, First, Head, InvalidInput, Json, OwnerRef
+from tenure import Authority, Event, Evidence, First, Head, InvalidInput, Json, OwnerRef
 from tenure_ledger.bodies import body_digest, body_value, encode_body
 from tenure_ledger.codec import EVENTS, decode, encode
 from tenure_ledger.decisions import calls, checkpoints, executions, ownership, relay
@@ -35,7 +35,8 @@ ARGUMENTS = Body("d" * 64, b"{}")
 json_values = st.recursive(
     st.none()
     | st.booleans()
-    | st.integers(-(2**4000), 2**4000)
+    | st.integers()
+    | st.sampled_from([2**63, -(2**63), 10**1000])
     | st.floats(allow_nan=False, allow_infinity=False)
     | st.text(st.characters(exclude_categories=["Cs"])),
     lambda inner: (
@@ -61,6 +62,7 @@ def test_every_event_is_read_back_equal(topic: str) -> None:
         recorded = decode(row)
         assert recorded.event == event
         assert type(recorded.event) is type(event)
+        assert isinstance(recorded.event, Event)
         assert encode(recorded.event) == state
         assert recorded[:4] == (7, stream, 1, row.hash)
 
@@ -195,14 +197,14 @@ def test_the_order_of_an_objects_keys_changes_no_digest(value: dict[str, Json]) 
     st.sampled_from(
         [float("nan"), float("inf"), b"bytes", (1,), {1: 2}, {1}, "\ud83d", object()]
     ),
-    st.sampled_from([lambda bad: bad, lambda bad: [bad], lambda bad: {"at": bad}]),
+    st.sampled_from(["alone", "in a list", "in an object"]),
 )
 def test_what_json_does_not_give_back_is_refused_before_it_is_stored(
-    good: Json, bad: object, place: object
+    good: Json, bad: object, place: str
 ) -> None:
-    assert callable(place)
+    places = {"alone": bad, "in a list": [good, bad], "in an object": {"at": bad}}
     with pytest.raises(InvalidInput):
-        encode_body("value", [good, place(bad)])
+        encode_body("value", places[place])
 
 
 @ALWAYS
@@ -223,9 +225,9 @@ PINNED: list[tuple[Command, str]] = [
     ),
     (
         ownership.TakeOver(
-            SESSION, "a", "host", Evidence("gone", "h1", 4, "looked"), True
+            SESSION, "a", "host", Evidence("gone", "h1", 4), override=True
         ),
-        "d662fb90bc92aa05e5d583307b81d1049ab547697b153d5475160b73b0b615b9",
+        "a16243c8a2228d9f28f431032cdbe838a44806ed95876f57bafab129001b146b",
     ),
     (
         ownership.Advance(ONE, "migration"),
@@ -272,12 +274,12 @@ def test_a_commands_digest_tells_what_differs_and_nothing_else() -> None:
     first = First("m1", "human", digest="d1")
     claim = ownership.Claim(SESSION, "a", "host", first)
     assert command_digest(claim) == command_digest(claim._replace())
-    others = [
+    others: list[Command] = [
         claim._replace(owner=OwnerRef("session", "ses_2")),
         claim._replace(agent_id="b"),
         claim._replace(first=None),
         claim._replace(lease_seconds=60.0),
-        ownership.Succeed(*claim),
+        ownership.Succeed(SESSION, "a", "host", first),
     ]
     digests = {command_digest(other) for other in others}
     assert len(digests) == len(others)

@@ -15,7 +15,7 @@ from driving_walk import walk
 
 WALKS = 70
 STEPS = 180
-STATES_MIN = 2400
+STATES_MIN = 1300
 """Distinct states on the fixed walk, with room for an honest change."""
 
 CASES = {

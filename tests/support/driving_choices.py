@@ -132,7 +132,8 @@ def message(own: Owner, choose: Chooser) -> str:
     """Choose a message, mostly one that the live term runs, else the first."""
     running = [m.key for m in own.messages.values() if own.running(m.key) and m.open]
     others = KEYS if running else KEYS[:1]
-    return choose([*running * 8, *others])
+    found: str = choose([*running * 8, *others])
+    return found
 
 
 def free(drive: Drive, choose: Chooser) -> str:

@@ -63,7 +63,7 @@ def succeed(drive: Drive, choose: Chooser) -> object:
     return drive.ask(choose, plan, said("succeed", ref, agent, "host", first=one))
 
 
-def evidence(drive: Drive, own: Owner, choose: Chooser) -> Evidence | None:
+def evidence(own: Owner, choose: Chooser) -> Evidence | None:
     """Choose what is known of the holder, mostly fresh and good."""
     kinds: tuple[EvidenceKind, ...] = ("gone", "alive", "cannot_tell")
     kind = choose(kinds[:1] * 4 + kinds)
@@ -77,7 +77,7 @@ def take_over(drive: Drive, choose: Chooser) -> object:
     """Take over with evidence of every kind, or without."""
     own = choose((somebody(drive, choose), in_state(drive, choose, "revoked")))
     agent = choose((free(drive, choose), own.agent, own.agent, None))
-    proof, one = evidence(drive, own, choose), first(drive, own, choose)
+    proof, one = evidence(own, choose), first(drive, own, choose)
     override = choose((False, False, True))
     plan = ownership.take_over(
         drive.reference, own.ref, agent, proof, one, override=override

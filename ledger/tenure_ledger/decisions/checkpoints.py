@@ -1,4 +1,4 @@
-"""Checkpoints, the output marker, bars and late results (design section 7)."""
+"""Checkpoints, the output marker and bars (design section 7)."""
 
 from __future__ import annotations
 

@@ -18,6 +18,7 @@ from tenure_ledger.values import Boundary, OwnerRef, ReplayReason, agent_stream
 __all__ = [
     "CANCELLING",
     "Ending",
+    "clear_checkpoint",
     "close_term",
     "end_things",
     "leads",
@@ -83,18 +84,23 @@ def close_term(
         work.add(owner.stream, settled)
     facts.extend(_close_calls(work, owner, envelope))
     _close_approvals(work, owner, envelope)
-    checkpoint = state.recovery.checkpoint
-    if checkpoint is not None:
-        cleared = e.CheckpointCleared(
-            **envelope, reason="term_ended", revision=checkpoint.revision
-        )
-        work.add(owner.stream, cleared)
+    clear_checkpoint(work, owner, envelope)
     if ended:
         barred = e.ReplayBarred(
             **envelope, reason="successor_accepted", keys=tuple(ended)
         )
         work.add(owner.stream, barred)
     return Ending(tuple(facts), generation=state.ownership.generation)
+
+
+def clear_checkpoint(work: Work, owner: OwnerRef, envelope: Envelope) -> None:
+    """Clear the live checkpoint, if any: it is of the term that ends."""
+    checkpoint = work.state(owner).recovery.checkpoint
+    if checkpoint is not None:
+        cleared = e.CheckpointCleared(
+            **envelope, reason="term_ended", revision=checkpoint.revision
+        )
+        work.add(owner.stream, cleared)
 
 
 def _outcome(

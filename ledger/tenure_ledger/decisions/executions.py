@@ -29,7 +29,7 @@ from tenure_ledger.errors import (
     UnknownOwner,
     refuse,
 )
-from tenure_ledger.folds.executions import HUMAN, Execution
+from tenure_ledger.folds.executions import HUMAN, Execution, conflicting
 from tenure_ledger.folds.ownership import Ownership
 from tenure_ledger.folds.stream import State
 from tenure_ledger.values import Authority, First, Origin, OwnerRef
@@ -115,10 +115,11 @@ def decide_accept(
     """Take a message in, in any state of a session but deleted and too new."""
     owner = command.owner
     state = states[owner.stream]
-    refusal = blocked(state, owner)
-    if refusal is not None and state.quarantine is None:
-        return refusal
     own = state.ownership
+    # A quarantine holds up everything but what people send.
+    refusal = blocked(state._replace(quarantine=None), owner)
+    if refusal is not None:
+        return refusal
     if owner.recovery_class != "session":
         if own.status == "absent":
             return refuse(UnknownOwner, f"nobody ever claimed {owner}: claim it first")
@@ -160,7 +161,7 @@ def _same_content(known: Execution, digest: str | None) -> Rejection | None:
             version=known.stripped,
             verdict=known.verdict,
         )
-    if digest is not None and known.digest is not None and digest != known.digest:
+    if conflicting(known.digest, digest):
         return refuse(
             KeyReused,
             f"{known.key} is on record at version {known.known} with other content: "

@@ -12,6 +12,7 @@ from tenure_ledger import events as e
 from tenure_ledger.decisions import notices
 from tenure_ledger.decisions.ending import (
     Ending,
+    clear_checkpoint,
     close_term,
     end_things,
     live_keys,
@@ -160,7 +161,7 @@ def give(work: Work, grant: Grant) -> Granted:
     elif goes_on:
         end_things(work, owner, grant.author, before)
     elif before.status == "imported":
-        _drop_checkpoint(work, grant, before)
+        clear_checkpoint(work, owner, work.by(grant.author, before.generation))
         release(work, owner, grant.author, before)
     authority = append_grant(work, grant, before)
     if grant.agent_id is not None and not goes_on:
@@ -169,16 +170,8 @@ def give(work: Work, grant: Grant) -> Granted:
         work.add(stream, e.AgentBound(**envelope, owner=owner))
     if not goes_on:
         carry_over(work, owner, grant.first)
-    if ending is not None and ending.facts:
-        notices.issue(
-            work,
-            owner,
-            work.by(grant.author, authority.generation),
-            about=owner,
-            generation=ending.generation,
-            event_type="retirement_cut",
-            facts=ending.facts,
-        )
+    if ending is not None:
+        notices.tell(work, owner, grant.author, ending, "retirement_cut")
     return Granted(authority, work.context.process)
 
 
@@ -192,18 +185,6 @@ def _needs_cut(work: Work, grant: Grant, *, goes_on: bool) -> bool:
         return True
     changes = own.agent_id is not None and own.agent_id != grant.agent_id
     return own.status == "imported" and (changes or bool(live_keys(state)))
-
-
-def _drop_checkpoint(work: Work, grant: Grant, before: Ownership) -> None:
-    checkpoint = work.state(grant.owner).recovery.checkpoint
-    if checkpoint is None:
-        return
-    cleared = e.CheckpointCleared(
-        **work.by(grant.author, before.generation),
-        reason="term_ended",
-        revision=checkpoint.revision,
-    )
-    work.add(grant.owner.stream, cleared)
 
 
 def append_grant(work: Work, grant: Grant, before: Ownership) -> Authority:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from tenure_ledger import events as e
-from tenure_ledger.decisions.work import Envelope, Work
-from tenure_ledger.values import OwnerRef, ReplayReason
+from tenure_ledger.decisions.ending import Ending
+from tenure_ledger.decisions.work import Work
+from tenure_ledger.values import OwnerRef
 
-__all__ = ["issue", "notice_id"]
+__all__ = ["notice_id", "tell"]
 
 
 def notice_id(about: OwnerRef, generation: int, event_type: str) -> str:
@@ -14,25 +15,22 @@ def notice_id(about: OwnerRef, generation: int, event_type: str) -> str:
     return f"{event_type}:{generation}:{about.stream}"
 
 
-def issue(
-    work: Work,
-    into: OwnerRef,
-    envelope: Envelope,
-    *,
-    about: OwnerRef,
-    generation: int,
-    event_type: str,
-    reasons: tuple[ReplayReason, ...] = (),
-    facts: tuple[e.Fact, ...] = (),
+def tell(
+    work: Work, owner: OwnerRef, author: str, ending: Ending, event_type: str
 ) -> None:
-    """Append the notice to the stream of whoever takes the work over."""
+    """Issue the notice of what an ending left behind, if it left anything.
+
+    It waits in the owner's stream for whoever takes the work over.
+    """
+    if not ending.facts and not ending.reasons:
+        return
     notice = e.NoticeIssued(
-        **envelope,
-        notice=notice_id(about, generation, event_type),
-        about=about,
-        about_generation=generation,
+        **work.by(author, work.state(owner).ownership.generation),
+        notice=notice_id(owner, ending.generation, event_type),
+        about=owner,
+        about_generation=ending.generation,
         event_type=event_type,
-        reasons=reasons,
-        facts=facts,
+        reasons=ending.reasons,
+        facts=ending.facts,
     )
-    work.add(into.stream, notice)
+    work.add(owner.stream, notice)

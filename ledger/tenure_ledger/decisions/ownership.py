@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 from tenure_ledger import events as e
+from tenure_ledger.decisions import notices
 from tenure_ledger.decisions.executions import admit_first
 from tenure_ledger.decisions.grants import (
     Grant,
@@ -17,7 +18,7 @@ from tenure_ledger.decisions.grants import (
     refuse_live,
     why_not_new,
 )
-from tenure_ledger.decisions.restart import settle_restart, tell_restart
+from tenure_ledger.decisions.restart import settle_restart
 from tenure_ledger.decisions.work import (
     Context,
     Decided,
@@ -231,7 +232,7 @@ def _take_live(work: Work, command: TakeOver) -> Decided | Rejection:
     granted = give(work, grant)
     if command.first is not None:
         admit_first(work, command.owner, command.first)
-    tell_restart(work, command.owner, command.author, told)
+    notices.tell(work, command.owner, command.author, told, "instance_restart")
     return work.decided(granted)
 
 

@@ -125,16 +125,7 @@ def decide_retire(
     at = work.add(owner.stream, cut, handover)
     author = command.authority.agent_id or owner.owner_id
     release(work, owner, author, own)
-    if ending.facts:
-        notices.issue(
-            work,
-            owner,
-            work.by(author, own.generation),
-            about=owner,
-            generation=own.generation,
-            event_type="retirement_cut",
-            facts=ending.facts,
-        )
+    notices.tell(work, owner, author, ending, "retirement_cut")
     return work.decided(At(at))
 
 
@@ -189,16 +180,7 @@ def decide_terminate(
     at = work.add(owner.stream, ended)
     author = command.authority.agent_id or owner.owner_id
     release(work, owner, author, own)
-    if ending.facts:
-        notices.issue(
-            work,
-            owner,
-            work.by(author, own.generation),
-            about=owner,
-            generation=own.generation,
-            event_type=command.event_type,
-            facts=ending.facts,
-        )
+    notices.tell(work, owner, author, ending, command.event_type)
     return work.decided(At(at))
 
 

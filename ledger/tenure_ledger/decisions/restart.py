@@ -9,14 +9,13 @@ from __future__ import annotations
 from typing import get_args
 
 from tenure_ledger import events as e
-from tenure_ledger.decisions import notices
 from tenure_ledger.decisions.ending import CANCELLING, Ending, leads, live_keys
 from tenure_ledger.decisions.work import Work
 from tenure_ledger.folds.executions import Execution
 from tenure_ledger.folds.stream import State
 from tenure_ledger.values import OwnerRef, ReplayReason
 
-__all__ = ["covering", "forbidden", "ordered", "settle_restart", "tell_restart"]
+__all__ = ["covering", "forbidden", "ordered", "settle_restart"]
 
 _REPORT_ORDER: tuple[ReplayReason, ...] = get_args(ReplayReason)
 
@@ -115,19 +114,3 @@ def _facts(one: Execution, outcome: e.SettleOutcome) -> list[e.Fact]:
     if one.output:
         facts.append(e.Fact(kind="output_may_have_been_seen", key=one.key))
     return facts
-
-
-def tell_restart(work: Work, owner: OwnerRef, author: str, ending: Ending) -> None:
-    """Issue the notice of what a restart settled, if it settled anything."""
-    if not ending.facts and not ending.reasons:
-        return
-    notices.issue(
-        work,
-        owner,
-        work.by(author, work.state(owner).ownership.generation),
-        about=owner,
-        generation=ending.generation,
-        event_type="instance_restart",
-        reasons=ending.reasons,
-        facts=ending.facts,
-    )

@@ -13,6 +13,7 @@ from tenure_ledger.decisions.work import (
     States,
     Work,
     blocked,
+    newer,
     unknown,
 )
 from tenure_ledger.errors import (
@@ -48,21 +49,11 @@ class ResolveQuarantine(NamedTuple):
     author: str
 
 
-def descendants(
-    states: States, owner: OwnerRef, below: int | None = None
-) -> list[OwnerRef]:
-    """Return all children, grandchildren and so on, parents first.
-
-    With ``below``: only lines of spawns that begin with a child spawned at a lower
-    version of the owner's stream.
-    """
+def descendants(states: States, owner: OwnerRef) -> list[OwnerRef]:
+    """Return all children, grandchildren and so on, parents first."""
     found: list[OwnerRef] = []
     seen = {owner.stream}
-    waiting = [
-        child
-        for child in _children(states, owner)
-        if below is None or child.version < below
-    ]
+    waiting = _children(states, owner)
     while waiting:
         child = waiting.pop(0)
         if child.ref.stream in seen:
@@ -109,7 +100,7 @@ def decide_delete(
 def _delete(work: Work, owner: OwnerRef, author: str) -> None:
     own = work.state(owner).ownership
     envelope = work.by(author, own.generation)
-    if own.status in {"live", "imported"}:
+    if own.running:
         close_term(work, owner, envelope)
     work.add(owner.stream, e.ConversationDeleted(**envelope))
     work.add(owner.stream, e.BodiesErased(**envelope, reason="conversation_deleted"))
@@ -124,7 +115,7 @@ def decide_resolve(
     state = states[owner.stream]
     stopped = state.quarantine
     if state.too_new:
-        return blocked(state, owner) or refuse(InvalidInput, "the stream is too new")
+        return newer(state, owner)
     if stopped is None:
         return refuse(
             NotFound,

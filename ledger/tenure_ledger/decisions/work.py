@@ -42,6 +42,7 @@ __all__ = [
     "Work",
     "blocked",
     "fence",
+    "newer",
     "unknown",
 ]
 
@@ -186,12 +187,7 @@ class Work:
 def blocked(state: State, owner: OwnerRef) -> Rejection | None:
     """Return why no command at all may act on this owner, if so."""
     if state.too_new:
-        return refuse(
-            TooNew,
-            f"{owner} holds an event of a newer version at {state.too_new}: "
-            "upgrade this process",
-            version=state.too_new,
-        )
+        return newer(state, owner)
     if state.quarantine is not None:
         later, earlier = state.quarantine.version, state.quarantine.against
         return refuse(
@@ -207,6 +203,16 @@ def blocked(state: State, owner: OwnerRef) -> Rejection | None:
             version=state.ownership.ended,
         )
     return None
+
+
+def newer(state: State, owner: OwnerRef) -> Rejection:
+    """Refuse because the stream holds an event that this version cannot read."""
+    return refuse(
+        TooNew,
+        f"{owner} holds an event of a newer version at {state.too_new}: "
+        "upgrade this process",
+        version=state.too_new,
+    )
 
 
 def unknown(owner: OwnerRef) -> Rejection:

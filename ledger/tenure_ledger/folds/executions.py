@@ -38,7 +38,7 @@ from tenure_ledger.folds.judgement import (
 from tenure_ledger.folds.ownership import Ownership
 from tenure_ledger.values import Origin
 
-__all__ = ["RULES", "Execution", "Executions"]
+__all__ = ["HUMAN", "RULES", "Execution", "Executions", "conflicting"]
 
 HUMAN: frozenset[str] = frozenset({"human", "human_successor_root"})
 
@@ -101,11 +101,10 @@ class Executions(Value, frozen=True):
 
 def _live(own: Ownership, known: Execution) -> bool:
     """Say whether it is admitted to the live term."""
-    running = own.status in {"live", "imported"}
-    return running and known.admitted > 0 and known.term == own.term
+    return own.running and known.admitted > 0 and known.term == own.term
 
 
-def _conflicting(first: str | None, second: str | None) -> bool:
+def conflicting(first: str | None, second: str | None) -> bool:
     """Say whether two digests differ; one that is not given conflicts with none."""
     return first is not None and second is not None and first != second
 
@@ -116,7 +115,7 @@ def _judge_accept(
     known = state.by_key.get(event.key)
     if known is None:
         return APPLY
-    if _conflicting(known.digest, event.content_digest):
+    if conflicting(known.digest, event.content_digest):
         return known.known or known.stripped
     return DUPLICATE if known.accepted else APPLY
 
@@ -124,11 +123,11 @@ def _judge_accept(
 def _judge_admit(
     own: Ownership, state: Executions, event: ExecutionAdmitted
 ) -> Judgement:
-    if own.status not in {"live", "imported"}:
+    if not own.running:
         return own.ended
     known = state.by_key.get(event.key)
     if known is not None:
-        if _conflicting(known.digest, event.content_digest):
+        if conflicting(known.digest, event.content_digest):
             return known.known or known.stripped
         if _live(own, known) and not known.absorbed_by:
             same = known.absorbed == event.absorbed

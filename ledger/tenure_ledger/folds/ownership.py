@@ -98,7 +98,6 @@ class Ownership(Value, frozen=True):
     term_version: int = 0
     """Version of the event that began the latest term."""
     cut: Cut | None = None
-    cuts: int = 0
     terminal: Terminal | None = None
     parent: OwnerRef | None = None
     grants: Map[str, datetime | None] = Map()
@@ -116,9 +115,19 @@ class Ownership(Value, frozen=True):
         return self.status == "live"
 
     @property
+    def running(self) -> bool:
+        """Say whether a term goes on: under a live holding, or an imported one."""
+        return self.status in {"live", "imported"}
+
+    @property
+    def latest(self) -> int:
+        """Version of what decided last about the holding."""
+        return max(self.holding.granted if self.holding else 0, self.ended)
+
+    @property
     def agent_id(self) -> str | None:
         """The agent that is bound to this owner now."""
-        if self.status in {"live", "imported"} and self.holding is not None:
+        if self.running and self.holding is not None:
             return self.holding.agent_id
         return None
 
@@ -126,12 +135,6 @@ class Ownership(Value, frozen=True):
         """Say whether the owner has this grant at that time."""
         until = self.grants.get(name, now)
         return name in self.grants and (until is None or now < until)
-
-
-def _latest(own: Ownership) -> int:
-    """Version of what decided last about the holding."""
-    granted = own.holding.granted if own.holding else 0
-    return max(granted, own.ended)
 
 
 def _judge_claim(_own: object, own: Ownership, event: OwnershipClaimed) -> Judgement:
@@ -145,7 +148,7 @@ def _judge_claim(_own: object, own: Ownership, event: OwnershipClaimed) -> Judge
         and holding.agent_id == event.agent_id
     ):
         return DUPLICATE
-    return _latest(own)
+    return own.latest
 
 
 def _judge_advance(
@@ -155,23 +158,23 @@ def _judge_advance(
     if event.generation == own.generation and holding is not None:
         reason = "lease_renewal" if event.reason == "lease_renewal" else holding.reason
         same = holding.agent_id == event.agent_id and event.reason == reason
-        return DUPLICATE if same else _latest(own)
+        return DUPLICATE if same else own.latest
     if event.generation != own.generation + 1 or own.status == "deleted":
-        return _latest(own)
+        return own.latest
     if event.reason == "lease_renewal" and not own.live:
-        return _latest(own)
+        return own.latest
     return APPLY
 
 
 def _judge_cut(_own: object, own: Ownership, event: RetirementCut) -> Judgement:
     if event.generation != own.generation:
-        return _latest(own)
+        return own.latest
     if own.status == "cut" and own.cut is not None:
         same = own.cut.outcome == event.outcome
         return DUPLICATE if same else own.cut.version
-    if own.status in {"live", "imported"} or event.outcome == "forced":
+    if own.running or event.outcome == "forced":
         return APPLY
-    return _latest(own)
+    return own.latest
 
 
 def _judge_end(_own: object, own: Ownership, event: OwnerTerminated) -> Judgement:
@@ -182,9 +185,9 @@ def _judge_end(_own: object, own: Ownership, event: OwnerTerminated) -> Judgemen
             event.terminal_status,
         )
         return DUPLICATE if same else first.version
-    if own.status in {"live", "imported", "revoked"}:
+    if own.running or own.status == "revoked":
         return APPLY
-    return _latest(own)
+    return own.latest
 
 
 def _judge_spawn(_own: object, own: Ownership, event: ChildSpawned) -> Judgement:
@@ -282,9 +285,7 @@ def _cut(_own: object, own: Ownership, version: int, event: RetirementCut) -> Ow
     retired = own.retired
     if incarnation is not None:
         retired = retired.set(incarnation, version)
-    return replace(
-        own, status="cut", cut=cut, cuts=own.cuts + 1, ended=version, retired=retired
-    )
+    return replace(own, status="cut", cut=cut, ended=version, retired=retired)
 
 
 def _revoke(

@@ -168,9 +168,8 @@ def judge(state: State, event: e.Event) -> Judgement:
         verdict = max(verdict, said)
     # A cut said twice is fenced, and yet the same cut.
     if event.fenced and event.topic != _ADVANCED and verdict != DUPLICATE:
-        running = own.status in {"live", "imported"}
-        if not running or event.generation != own.generation:
-            return max(own.ended, own.holding.granted if own.holding else 0)
+        if not own.running or event.generation != own.generation:
+            return own.latest
     return verdict
 
 

@@ -1,6 +1,6 @@
 """What the methods share: checks of arguments, and the way to the shell.
 
-The checks are pure; ``_run`` is the only step that waits.
+The checks are pure; what waits is ``_run``, ``_body`` and the shell's ``state``.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from itertools import islice
 
-from tenure_ledger.bodies import body_digest, body_value, encode_body
+from tenure_ledger.bodies import Json, body_digest, body_value, encode_body
 from tenure_ledger.decisions.work import (
     Asked,
     At,
@@ -21,6 +21,7 @@ from tenure_ledger.decisions.work import (
 )
 from tenure_ledger.errors import Corrupt, InvalidInput
 from tenure_ledger.folds.effects import Approval, Call
+from tenure_ledger.grouping import Answer
 from tenure_ledger.shell import Shell
 from tenure_ledger.values import Authority, First, OwnerRef, check_id
 from tenure_ledger.views import ToolCall, call_state
@@ -47,43 +48,42 @@ class Methods:
     def __init__(self, shell: Shell) -> None:
         self._shell = shell
 
-    def _run(self, command: Command, command_id: str | None) -> Outcome:
+    def _run(self, command: Command, command_id: str | None) -> Answer:
         if command_id is not None:
             check_id("command_id", command_id)
         return self._shell.run(command, command_id)
 
     def _authority(self, command: Command, command_id: str | None) -> Authority:
-        outcome = self._run(command, command_id)
+        outcome = self._run(command, command_id).outcome
         if not isinstance(outcome, Granted):
             raise _odd(outcome)
         return outcome.authority
 
     def _version(self, command: Command, command_id: str | None) -> int:
-        outcome = self._run(command, command_id)
+        outcome = self._run(command, command_id).outcome
         if not isinstance(outcome, At):
             raise _odd(outcome)
         return outcome.version
 
     def _approval(self, command: Command, command_id: str | None) -> Approval:
-        outcome = self._run(command, command_id)
+        outcome, state = self._run(command, command_id)
         if not isinstance(outcome, Asked):
             raise _odd(outcome)
-        state = self._shell.state(command.owner.stream)
+        state = state or self._shell.state(command.owner.stream)
         return state.effects.approvals[outcome.request_id]
 
     def _tool_call(self, command: Command, command_id: str | None) -> ToolCall:
-        outcome = self._run(command, command_id)
+        outcome, state = self._run(command, command_id)
         if not isinstance(outcome, Called):
             raise _odd(outcome)
-        state = self._shell.state(command.owner.stream)
+        state = state or self._shell.state(command.owner.stream)
         call = state.effects.calls[outcome.key, outcome.call_id]
         return self._call_view(command.owner, call, fresh=outcome.fresh)
 
     def _call_view(self, owner: OwnerRef, call: Call, *, fresh: bool) -> ToolCall:
         result = None
         if call.result is not None:
-            data = self._shell.store.body(owner.stream, call.result)
-            result = None if data is None else body_value(data)
+            result = self._body(owner, call.result)
         return ToolCall(
             owner=owner,
             message_id=call.key,
@@ -94,6 +94,18 @@ class Methods:
             result=result,
             late=call.late > 0,
         )
+
+    def _body(self, owner: OwnerRef, digest: str) -> Json:
+        data = self._shell.store.body(owner.stream, digest)
+        if data is None:
+            return None
+        if body_digest(data) != digest:
+            msg = (
+                f"the body {digest} of {owner} was changed in the store: restore it "
+                "from a backup"
+            )
+            raise Corrupt(msg)
+        return body_value(data)
 
 
 def _odd(outcome: Outcome) -> Corrupt:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tenure_ledger.bodies import Json, body_value
+from tenure_ledger.bodies import Json
 from tenure_ledger.codec import decode
 from tenure_ledger.decisions.work import fence
 from tenure_ledger.errors import InvalidInput
@@ -75,11 +75,10 @@ class ReadMethods(Methods):
     def body(self, owner: OwnerRef, digest: str) -> Json:
         """Return a stored body: a hand-over, arguments, a result, a snapshot.
 
-        None when it was erased or never stored.
+        None when it was erased or never stored (or is itself null). Raises `Corrupt`
+        when it is not what was stored.
         """
-        stream = check_owner(owner).stream
-        data = self._shell.store.body(stream, check_id("digest", digest))
-        return None if data is None else body_value(data)
+        return self._body(check_owner(owner), check_id("digest", digest))
 
     def history(self, ref: OwnerRef) -> list[Recorded]:
         """Return every event of the owner's stream, in order."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Self
 
@@ -53,11 +53,7 @@ class Contents:
     def check(self, table: str) -> None:
         """Raise InvalidInput for a table that the store was not opened with."""
         if table not in self._specs:
-            raise InvalidInput(
-                f"This store was opened without a table {table!r}: name it in "
-                "open_store.",
-                table=table,
-            )
+            raise unknown_table(table)
 
     def change(self, change: RowChange) -> None:
         """Put or delete one row."""
@@ -175,6 +171,9 @@ class MemoryUnit:
             self._over = error
             raise
         return positions
+
+    def expect(self, reads: Mapping[str, int]) -> None:
+        """Do nothing: nobody else writes while the unit is open."""
 
     def confirm(self) -> None:
         """Do nothing more: what can be read here is as durable as it gets."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Sequence
 
-from tenure_ledger.errors import InvalidInput
 from tenure_ledger.rows import RowChange, TableSpec
+from tenure_ledger.stores.tables import unknown_table
 
 __all__ = ["Tables"]
 
@@ -35,14 +35,6 @@ class Tables:
         if table not in self._select:
             raise unknown_table(table)
         return self._select[table]
-
-
-def unknown_table(table: str) -> InvalidInput:
-    """Return the refusal of a table that the store was not opened with."""
-    return InvalidInput(
-        f"This store was opened without a table {table!r}: name it in open_store.",
-        table=table,
-    )
 
 
 def _put(spec: TableSpec) -> str:

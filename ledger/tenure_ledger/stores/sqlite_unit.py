@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from types import TracebackType
 from typing import Any, Self, TypeVar, cast
@@ -131,6 +131,9 @@ class SQLiteUnit:
             self._failed(error)
             raise
         return positions
+
+    def expect(self, reads: Mapping[str, int]) -> None:
+        """Do nothing: nobody else writes after BEGIN IMMEDIATE."""
 
     def confirm(self) -> None:
         """Write the schema version that is there: a page for the commit to sync."""

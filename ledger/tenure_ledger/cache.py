@@ -1,0 +1,73 @@
+"""States kept in memory, caught up with the store before each use."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from threading import Lock
+
+from tenure_ledger.folds.stream import State
+from tenure_ledger.lean import load
+from tenure_ledger.rows import EventRow
+
+__all__ = ["Cache", "caught_up"]
+
+CACHED_STREAMS_MAX = 4096
+
+
+class Cache:
+    """The states of the streams used last; versions decide, never the cache."""
+
+    def __init__(self, streams_max: int = CACHED_STREAMS_MAX) -> None:
+        self._streams_max = streams_max
+        self.renew()
+
+    def renew(self) -> None:
+        """Begin empty, with a lock that no thread holds: after a fork, for example."""
+        self._states: OrderedDict[str, State] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, stream: str) -> State:
+        """Return the state as it was seen last."""
+        with self._lock:
+            return self._states.get(stream) or State(stream)
+
+    def put(self, state: State) -> None:
+        """Remember a state that is durable."""
+        with self._lock:
+            known = self._states.get(state.stream)
+            if known is None or known.version <= state.version:
+                self._states[state.stream] = state
+            self._states.move_to_end(state.stream)
+            while len(self._states) > self._streams_max:
+                self._states.popitem(last=False)
+
+    def __contains__(self, stream: str) -> bool:
+        with self._lock:
+            return stream in self._states
+
+    def forget(self, stream: str) -> None:
+        """Drop a state that the store contradicts."""
+        with self._lock:
+            self._states.pop(stream, None)
+
+
+def caught_up(
+    cache: Cache, stream: str, tail: Callable[[str, int], Sequence[EventRow]]
+) -> State:
+    """Return the state at the stream's durable head, and remember it.
+
+    The row at the cached version is read again with the tail: a file that was put back
+    to an older state is noticed, and the stream is folded anew.
+    """
+    state = cache.get(stream)
+    rows = tail(stream, state.version)
+    if state.version:
+        if not rows or rows[0].hash != state.hash:
+            cache.forget(stream)
+            state, rows = State(stream), tail(stream, 0)
+        else:
+            rows = rows[1:]
+    state = load(state, rows)
+    cache.put(state)
+    return state
