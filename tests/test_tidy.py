@@ -41,8 +41,12 @@ PURE: Final = (
     "ledger/tenure_ledger/errors.py",
     "ledger/tenure_ledger/events.py",
     "ledger/tenure_ledger/folds/*.py",
+    "ledger/tenure_ledger/lean.py",
+    "ledger/tenure_ledger/payloads.py",
     "ledger/tenure_ledger/rows.py",
+    "ledger/tenure_ledger/sealing.py",
     "ledger/tenure_ledger/values.py",
+    "ledger/tenure_ledger/views.py",
 )
 # fmt: off
 IO_MODULES: Final = {

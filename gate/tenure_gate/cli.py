@@ -26,7 +26,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(required=True, metavar="command")
     commands.add_parser(
-        "demo", add_help=False, help="watch one agent hand a session over to the next"
+        "demo",
+        add_help=False,
+        help="two terms of one session on a real file, a zombie refused, a SIGKILL, "
+        "nothing lost",
     ).set_defaults(run=_demo)
     return parser
 

@@ -2,7 +2,7 @@
 
 ::
 
-    Refused                      a rule said no; the ledger is as it was
+    Refused                      a rule said no; nothing of what was asked is done
       FencedOut                  your holding ended (.holder, .generation, .late)
         TermRetired              it ended by a retirement cut
       OwnerIsLive OwnerMoved OwnerEnded UnknownOwner Deleted
@@ -15,7 +15,8 @@
       OutcomeUnknown             .command_id: ask again under the same id
 
 The families share no base but ``Exception``: whoever tolerates a refusal must not
-tolerate a fault (design section 5, rule 7).
+tolerate a fault (design section 5, rule 7). A refusal stores nothing, but for one case:
+`settle` and `complete_tool_call` under an ended holding keep the result as a late one.
 """
 
 from __future__ import annotations
@@ -56,7 +57,10 @@ __all__ = [
 
 
 class Refused(Exception):  # noqa: N818  a refusal is not an error of the program
-    """A rule said no; nothing was written. Read ``.code`` and ``.evidence``."""
+    """A rule said no; nothing of it is done. Read ``.code`` and ``.evidence``.
+
+    Nothing was written, but for the late result that ``.late`` may name.
+    """
 
     code: ClassVar[str] = "refused"
 
@@ -75,11 +79,11 @@ def _rebuild(kind: type[Refused], text: str, evidence: Mapping[str, object]) -> 
 
 
 class FencedOut(Refused):
-    """Your holding ended and another has the owner: stop working.
+    """Your holding ended: stop working. Another has the owner now, or nobody.
 
     ``.holder`` is the agent of the live holding (None when nobody holds it),
-    ``.generation`` the owner's generation now, ``.late`` the position in the owner's
-    stream of the late result that this call stored, if it stored one.
+    ``.generation`` the owner's generation now, ``.late`` the version in the owner's
+    stream of the late result on record: this call's, or an earlier one, which stands.
     """
 
     code = "fenced_out"
@@ -264,7 +268,7 @@ class Contended(Fault):
 
 
 class SchemaMissing(Fault):
-    """The database has no tables of tenure yet."""
+    """The database lacks tables of tenure, and they cannot be made here."""
 
     code = "schema_missing"
 

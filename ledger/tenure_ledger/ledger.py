@@ -20,8 +20,8 @@ class Ledger(
     """One durable, append-only record of who owns what, and what was decided.
 
     Made by `open_ledger`; safe to share between threads. Methods raise a kind of
-    `Refused` when a rule says no (nothing was written) and a kind of `Fault` when
-    something broke.
+    `Refused` when a rule says no (nothing was written, but for a late result) and a
+    kind of `Fault` when something broke.
     """
 
     def setup(self) -> None:

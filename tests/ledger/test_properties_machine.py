@@ -35,7 +35,7 @@ ALWAYS = settings(
     derandomize=True,
     database=None,
     deadline=None,
-    max_examples=60,
+    max_examples=40,
     stateful_step_count=50,
     suppress_health_check=SLOW,
 )

@@ -23,6 +23,7 @@ from tenure_ledger.errors import (
     Contended,
     Corrupt,
     Fault,
+    SchemaMissing,
     SchemaTooNew,
     StoreFull,
     StoreUnavailable,
@@ -277,7 +278,36 @@ def test_an_empty_file_that_cannot_be_written_is_no_ledger(open_folder: Path) ->
     open_folder.chmod(0o555)
     with closing(SQLiteStore(path)) as store, without_privileges():
         for use in uses(store):
-            with pytest.raises(StoreUnavailable, match="is read-only"):
+            with pytest.raises(SchemaMissing, match="is read-only"):
+                use()
+    assert path.read_bytes() == b""
+    open_folder.chmod(0o777)
+
+
+def test_a_ledger_that_lacks_a_table_and_cannot_be_written_says_so(
+    open_folder: Path,
+) -> None:
+    path = open_folder / "relay.db"
+    with closing(SQLiteStore(path)) as store:
+        append(store, event("a", 1))
+    path.chmod(0o444)
+    with closing(SQLiteStore(path, tables=[OWNERS])) as store, without_privileges():
+        for use in uses(store):
+            with pytest.raises(SchemaMissing, match="lacks tables"):
+                use()
+    path.chmod(0o666)
+    with closing(SQLiteStore(path, tables=[OWNERS])) as store:
+        assert append(store, event("a", 2)) == [2]
+
+
+def test_a_place_without_a_file_that_cannot_be_written_is_not_available(
+    open_folder: Path,
+) -> None:
+    open_folder.chmod(0o555)
+    path = open_folder / "relay.db"
+    with closing(SQLiteStore(path)) as store, without_privileges():
+        for use in uses(store):
+            with pytest.raises(StoreUnavailable, match="needs permission"):
                 use()
     open_folder.chmod(0o777)
 

@@ -8,7 +8,7 @@ from typing import Self
 
 from eventsourcing.persistence import IntegrityError
 
-from tenure_ledger.errors import InvalidInput, StoreUnavailable
+from tenure_ledger.errors import StoreUnavailable
 from tenure_ledger.rows import (
     BodyRow,
     Column,
@@ -20,6 +20,7 @@ from tenure_ledger.rows import (
 )
 from tenure_ledger.stores.fair_lock import FairLock, overdue
 from tenure_ledger.stores.memory_recorder import Recorder
+from tenure_ledger.stores.tables import unknown_table
 
 __all__ = ["Contents", "MemoryUnit"]
 

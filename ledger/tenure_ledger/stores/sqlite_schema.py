@@ -13,7 +13,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from tenure_ledger.errors import Corrupt, SchemaTooNew, StoreUnavailable
+from tenure_ledger.errors import (
+    Corrupt,
+    SchemaMissing,
+    SchemaTooNew,
+    StoreUnavailable,
+)
 from tenure_ledger.rows import TableSpec
 from tenure_ledger.stores.sqlite_connect import (
     BUSY_SLICE_SECONDS,
@@ -53,7 +58,7 @@ def prepare(
 
     Looks with a read-only connection first: a file that is not ours stays as it is, and
     a complete one is not locked. Safe in many processes at once. Raises Contended,
-    Corrupt, SchemaTooNew, StoreFull, StoreUnavailable.
+    Corrupt, SchemaMissing, SchemaTooNew, StoreFull, StoreUnavailable.
     """
     deadline = time.monotonic() + deadline_seconds
     while True:
@@ -72,8 +77,21 @@ def prepare(
 def _prepare(place: Place, specs: Sequence[TableSpec]) -> Access:
     found, access = _inspect(place)
     if found is None or not _is_complete(found, specs, place.path):
-        _migrate(place, specs)
+        try:
+            _migrate(place, specs)
+        except sqlite3.OperationalError as error:
+            if is_code(error, "SQLITE_READONLY", "SQLITE_READONLY_DIRECTORY"):
+                raise _missing(place.path) from error
+            raise
     return access
+
+
+def _missing(path: str) -> SchemaMissing:
+    return SchemaMissing(
+        f"{path} lacks tables of the ledger, and it is read-only for this process; "
+        "nothing was written. Call setup() where the file and its folder can be "
+        "written."
+    )
 
 
 def _inspect(place: Place) -> tuple[_Found | None, Access]:
