@@ -1,19 +1,27 @@
 """The command `tenure`: one subcommand for each thing that can be done from a shell."""
 
 import argparse
+import sys
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
+
+from tenure_ledger.errors import Fault, Refused
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the subcommand named in `argv` (default: the process's own arguments).
 
     What follows the subcommand's name is handed to it unread. Returns the exit status;
-    argparse itself raises `SystemExit(2)` for a command line it cannot read.
+    argparse itself raises `SystemExit(2)` for a command line it cannot read. A ledger
+    that cannot be used is one line on the error stream, and status 2.
     """
     options, rest = _parser().parse_known_args(argv)
     run: Callable[[list[str]], int] = options.run
-    return run(rest)
+    try:
+        return run(rest)
+    except (Fault, Refused) as problem:
+        print(f"tenure: {problem}", file=sys.stderr)
+        return 2
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -8,6 +8,7 @@ run. Written as a user would write it, on the names of `tenure` alone.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -54,7 +55,7 @@ def main(argv: list[str] | None = None) -> int:
             return _run(
                 Path(folder, "relay.db"), "To keep it: tenure demo --ledger PATH"
             )
-    if kept.exists():
+    if os.path.lexists(kept):
         parser.error(f"{kept} exists: the story begins with a new file")
     return _run(kept, f"Kept: {kept}")
 
@@ -62,7 +63,7 @@ def main(argv: list[str] | None = None) -> int:
 def _run(path: Path, last_line: str) -> int:
     tell = Telling(sys.stdout)
     tell.title(f"A new ledger: {path}")
-    url = f"sqlite:///{quote(path.absolute().as_posix())}"
+    url = f"sqlite:///{quote(os.fsencode(path.absolute()))}"
     with open_ledger(url) as ledger:
         one = _first_term(tell, ledger)
         two = _second_term(tell, ledger, one)

@@ -13,7 +13,7 @@ import math
 from typing import Any, TypeGuard
 
 from tenure_ledger.errors import InvalidInput
-from tenure_ledger.values import check_unicode
+from tenure_ledger.values import check_unicode, kind_of
 
 __all__ = ["Json", "body_digest", "body_value", "encode_body"]
 
@@ -24,14 +24,25 @@ DEPTH_MAX = 200
 INTEGER_BITS_MAX = 4096
 """Python reads back decimal numbers of up to 4300 digits; this stays below."""
 
+_PLAIN = frozenset({dict, list, str, int, float, bool, type(None)})
+_INSTEAD: dict[type, str] = {
+    tuple: "a list",
+    set: "a list",
+    frozenset: "a list",
+    bytes: "text: decode it, or encode it as base64",
+}
+
 
 def encode_body(what: str, value: object) -> bytes:
     """Return the canonical JSON of ``value``: sorted keys, UTF-8, no spaces.
 
     Raises `InvalidInput` that names ``what`` and the place inside it.
     """
-    _check(what, value)
+    plain = _check(what, value)
     text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    if not plain and json.loads(text) != value:
+        msg = f"{what} holds a value of a class of yours that JSON changes: convert it"
+        raise InvalidInput(msg)
     data = text.encode()
     if len(data) > BODY_BYTES_MAX:
         msg = f"{what} has {len(data)} bytes; at most {BODY_BYTES_MAX} are kept"
@@ -50,12 +61,18 @@ def body_digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def _check(what: str, value: object) -> None:
-    """Walk the value without recursion: its depth is the caller's choice."""
+def _check(what: str, value: object) -> bool:
+    """Walk the value without recursion: its depth is the caller's choice.
+
+    Return whether no value is of a subclass, which may say one thing here and another
+    to the encoder.
+    """
+    plain = True
     waiting: list[tuple[object, str, int]] = [(value, what, 0)]
     size = 0
     while waiting:
         item, where, depth = waiting.pop()
+        plain = plain and type(item) in _PLAIN
         # At the least, and before any JSON is made: what is shared counts each time.
         size += 2 + len(item) if isinstance(item, str) else 2
         if size > BODY_BYTES_MAX:
@@ -69,8 +86,9 @@ def _check(what: str, value: object) -> None:
         elif _is_object(item):
             for key, inner in item.items():
                 if not isinstance(key, str):
-                    msg = f"{where} has a key that is a {type(key).__name__}, not text"
+                    msg = f"{where} has a key that is {kind_of(key)}, not text"
                     raise InvalidInput(msg)
+                plain = plain and type(key) is str
                 check_unicode(f"a key of {where}", key)
                 waiting.append((inner, f"{where}.{key[:40]}", depth + 1))
         elif _is_array(item):
@@ -79,6 +97,7 @@ def _check(what: str, value: object) -> None:
             )
         else:
             _check_scalar(where, item)
+    return plain
 
 
 def _check_scalar(where: str, item: object) -> None:
@@ -89,11 +108,15 @@ def _check_scalar(where: str, item: object) -> None:
             msg = f"{where} is {item}; JSON has no such number"
             raise InvalidInput(msg)
     elif isinstance(item, int):
-        if item.bit_length() > INTEGER_BITS_MAX:
+        if int.bit_length(item) > INTEGER_BITS_MAX:
             msg = f"{where} is a number of more than {INTEGER_BITS_MAX} bits"
             raise InvalidInput(msg)
     else:
-        msg = f"{where} is a {type(item).__name__}, which JSON does not give back equal"
+        use = _INSTEAD.get(type(item), "text, numbers, lists and dicts with text keys")
+        msg = (
+            f"{where} is {kind_of(item)}, which JSON does not give back equal: "
+            f"use {use}"
+        )
         raise InvalidInput(msg)
 
 

@@ -18,8 +18,17 @@ from pydantic import ValidationError
 from tenure_ledger.errors import Corrupt
 from tenure_ledger.events import Event, EventUnion, Recorded, Unknown
 from tenure_ledger.rows import EventRow
+from tenure_ledger.values import kind_of
 
-__all__ = ["EVENTS", "UPCASTERS", "Upcaster", "check_chain", "decode", "encode"]
+__all__ = [
+    "EVENTS",
+    "UPCASTERS",
+    "Upcaster",
+    "check_chain",
+    "check_columns",
+    "decode",
+    "encode",
+]
 
 Upcaster = Callable[[dict[str, Any]], dict[str, Any]]
 """Takes the JSON of one version and returns that of the next."""
@@ -50,11 +59,39 @@ def encode(event: Event) -> bytes:
     return event.__pydantic_serializer__.to_json(event, exclude_defaults=True)
 
 
+def check_columns(row: EventRow) -> None:
+    """Raise `Corrupt` if a column holds another type than this library writes.
+
+    SQLite keeps text where bytes are meant, and the other way round, if told to.
+    """
+    _position, stream, version, topic, state, hashed = row
+    if (
+        type(stream) is str
+        and type(version) is int
+        and type(topic) is str
+        and type(state) is bytes
+        and type(hashed) is bytes
+    ):
+        return
+    kinds = (str, int, str, bytes, bytes)
+    odd = [
+        f"{name} is {kind_of(value)}"
+        for name, value, kind in zip(row._fields[1:], row[1:], kinds, strict=True)
+        if type(value) is not kind
+    ]
+    msg = (
+        f"event {version} of {stream} at position {row.position} cannot be read: its "
+        f"{', its '.join(odd)}; run verify() and restore a backup"
+    )
+    raise Corrupt(msg)
+
+
 def decode(row: EventRow) -> Recorded:
     """Return the stored event, lifted to this version's shape.
 
-    Raises `Corrupt` when the bytes are not what this library writes.
+    Raises `Corrupt` when the row is not what this library writes.
     """
+    check_columns(row)
     kind = EVENTS.get(row.topic)
     try:
         if kind is not None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Sequence
-from threading import TIMEOUT_MAX, Condition, Lock, Thread
+from threading import TIMEOUT_MAX, Condition, Lock, RLock, Thread
 from time import monotonic
 from typing import NamedTuple
 
@@ -23,6 +23,7 @@ from tenure_ledger.errors import (
     StoreUnavailable,
 )
 from tenure_ledger.folds.stream import State
+from tenure_ledger.stores.fair_lock import FairLock
 
 __all__ = ["Answer", "Grouping", "Job"]
 
@@ -108,9 +109,10 @@ class Grouping:
 
     def _reset(self) -> None:
         self._pid = os.getpid()
-        self._busy = Lock()
+        self._busy = FairLock()
         self._waiting: deque[Job] = deque()
-        self._changed = Condition()
+        self._lock = RLock()
+        self._changed = Condition(self._lock)
         self._thread: Thread | None = None
         self._closing = False
 
@@ -118,14 +120,10 @@ class Grouping:
         """Return the job's answer, or raise its refusal or fault."""
         if self._pid != os.getpid():
             self._reset()
-        if not self._waiting and self._busy.acquire(blocking=False):
-            try:
-                self._execute([job])
-            finally:
-                self._busy.release()
+        if self._alone(job):
             return job.result()
-        self._queue(job)
         try:
+            self._queue(job)
             answered = job.wait(job.until - monotonic())
         except BaseException:
             # An interrupted caller asks for nothing any more.
@@ -135,9 +133,21 @@ class Grouping:
             self._give_up(job)
         return job.result()
 
+    def _alone(self, job: Job) -> bool:
+        """Run the job on this thread if nobody is at work; return whether it ran."""
+        # A token, since a signal may raise between taking a lock and knowing it.
+        token = object()
+        try:
+            if self._waiting or not self._busy.acquire(token, 0):
+                return False
+            self._execute([job])
+            return True
+        finally:
+            self._busy.release(token)
+
     def _withdraw(self, job: Job) -> bool:
         """Take the job out of the queue; return whether it was still there."""
-        with self._changed:
+        with self._lock:
             if job not in self._waiting:
                 return False
             self._waiting.remove(job)
@@ -153,7 +163,7 @@ class Grouping:
             raise OutcomeUnknown(msg, job.command_id)
 
     def _queue(self, job: Job) -> None:
-        with self._changed:
+        with self._lock:
             if self._closing:
                 msg = "the ledger is closed: open it again"
                 raise StoreUnavailable(msg)
@@ -167,24 +177,27 @@ class Grouping:
 
     def _serve(self) -> None:
         while True:
-            with self._changed:
+            with self._lock:
                 while not self._waiting:
                     if self._closing:
                         return
                     self._changed.wait()
-            with self._busy:
-                group = self._take()
-                if group:
-                    self._serve_group(group)
+            token = object()
+            self._busy.acquire(token, TIMEOUT_MAX)
+            try:
+                self._serve_group(self._take())
+            finally:
+                self._busy.release(token)
 
     def _take(self) -> list[Job]:
-        with self._changed:
+        with self._lock:
             size = min(GROUP_MAX, len(self._waiting))
             return [self._waiting.popleft() for _ in range(size)]
 
     def _serve_group(self, group: list[Job]) -> None:
         try:
-            self._execute(group)
+            if group:
+                self._execute(group)
         except BaseException as problem:  # noqa: BLE001  every waiter must be answered
             for job in group:
                 job.fail(problem)
@@ -194,7 +207,7 @@ class Grouping:
         if self._pid != os.getpid():
             # Forked: the locks may be held by threads that are not here.
             self._reset()
-        with self._changed:
+        with self._lock:
             self._closing = True
             self._changed.notify_all()
             thread = self._thread

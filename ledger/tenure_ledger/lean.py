@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin
 import msgspec
 from pydantic.fields import FieldInfo
 
-from tenure_ledger.codec import EVENTS, decode
+from tenure_ledger.codec import EVENTS, check_columns, decode
 from tenure_ledger.events import Event, Unknown
 from tenure_ledger.folds.stream import State, evolve, follow
 from tenure_ledger.rows import EventRow
@@ -37,6 +37,7 @@ def read(row: EventRow) -> Event | Unknown:
 
     It has the fields of the event, and is no instance of its class. Raises `Corrupt`.
     """
+    check_columns(row)
     reader = _READERS.get(row.topic)
     if reader is not None:
         try:

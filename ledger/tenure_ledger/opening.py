@@ -29,11 +29,12 @@ def open_ledger(
     cut), ``memory://``, or None for the environment's ``TENURE_URL``. ``process`` names
     this run of this process (default: host, boot, process id and its start). ``clock``
     returns the time with a zone. No call waits longer than ``deadline_seconds`` for
-    other writers. ``tables`` are written in the same transaction as the events.
-    Raises `InvalidInput`.
+    other writers: then it raises `Contended` (nothing was written), or `OutcomeUnknown`
+    when its commit was already on its way. ``tables`` are written in the same
+    transaction as the events. Raises `InvalidInput`.
     """
     if process is not None:
-        check_id("process", process)
+        process = check_id("process", process)
     deadline = check_seconds("deadline_seconds", deadline_seconds)
     if deadline is None:
         msg = "deadline_seconds must be a number of seconds"

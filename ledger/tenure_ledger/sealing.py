@@ -25,6 +25,7 @@ from tenure_ledger.decisions.work import (
     Outcome,
     States,
 )
+from tenure_ledger.errors import Corrupt, InvalidInput
 from tenure_ledger.events import Event, Recorded
 from tenure_ledger.folds.stream import State
 from tenure_ledger.rows import BodyRow, CommandRow, EventRow, row_hash
@@ -159,14 +160,26 @@ def dump_outcome(outcome: Outcome) -> bytes:
 
 
 def load_outcome(data: bytes) -> Outcome:
-    """Return the outcome that `dump_outcome` wrote; a call is never fresh again."""
-    fields: dict[str, Any] = json.loads(data)
-    if "granted" in fields:
-        granted = fields["granted"]
-        owner = OwnerRef(**granted.pop("owner"))
-        return Granted(Authority(owner, **granted), fields["process"])
-    if "called" in fields:
-        return Called(*fields["called"])
-    if "asked" in fields:
-        return Asked(fields["asked"])
-    return At(fields["at"])
+    """Return the outcome that `dump_outcome` wrote; a call is never fresh again.
+
+    Raises `Corrupt` for anything else.
+    """
+    try:
+        match json.loads(data):
+            case {"granted": {"owner": {**owner}, **rest}, "process": str(process)}:
+                return Granted(Authority(OwnerRef(**owner), **rest), process)
+            case {"called": [str(key), str(call_id)]}:
+                return Called(key, call_id)
+            case {"asked": str(request_id)}:
+                return Asked(request_id)
+            case {"at": int(version)}:
+                return At(version)
+            case _:
+                problem = "it is none of ours"
+    except (ValueError, TypeError, RecursionError, InvalidInput) as error:
+        problem = str(error)
+    msg = (
+        f"a command's stored outcome cannot be read ({problem}): somebody changed the "
+        "table commands; restore a backup"
+    )
+    raise Corrupt(msg)

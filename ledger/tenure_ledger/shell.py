@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from datetime import UTC, datetime
+from datetime import MAXYEAR, MINYEAR, UTC, datetime
 from time import monotonic
 from typing import NamedTuple, Protocol, runtime_checkable
 
@@ -39,6 +39,7 @@ from tenure_ledger.rows import (
     Unit,
 )
 from tenure_ledger.sealing import command_digest, load_outcome, seal
+from tenure_ledger.values import kind_of
 
 __all__ = ["Change", "Clock", "Shell", "Tables"]
 
@@ -96,9 +97,14 @@ class Shell:
 
     def now(self) -> datetime:
         """Return the time in UTC by the ledger's clock."""
-        now = self._clock()
-        if now.tzinfo is None:
-            msg = "the clock must return times with a time zone"
+        now: object = self._clock()
+        if not isinstance(now, datetime) or now.utcoffset() is None:
+            which = "one without" if isinstance(now, datetime) else kind_of(now)
+            msg = f"the clock must return a datetime with a time zone, not {which}"
+            raise InvalidInput(msg)
+        # Behind it there must be room for the longest lease and for any zone.
+        if now.year >= MAXYEAR - 99 or now.year <= MINYEAR:
+            msg = f"the clock says {now}: set it to the time that it is"
             raise InvalidInput(msg)
         return now.astimezone(UTC)
 
@@ -189,7 +195,8 @@ class Shell:
         if isinstance(decided, Rejection):
             return decided.error(), False
         if stored is not None:
-            return _reused(job.command_id, stored).error(), False
+            # The same command, whose authority is another process's.
+            return _taken(job.command_id, stored).error(), False
         answer = Answer(decided.outcome, decided.states[stream])
         if not decided.drafts and job.given_id is None:
             return answer, False
@@ -284,6 +291,15 @@ def _reused(command_id: str, stored: CommandRow) -> Rejection:
         CommandIdReused,
         f"command id {command_id} belongs to another command, whose first event is "
         f"version {stored.first_version}: make a new id",
+        version=stored.first_version,
+    )
+
+
+def _taken(command_id: str, stored: CommandRow) -> Rejection:
+    return refuse(
+        CommandIdReused,
+        f"command id {command_id} gave its authority to another process at version "
+        f"{stored.first_version}: ask under a new id",
         version=stored.first_version,
     )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import MISSING, asdict, dataclass, fields
 from typing import Any, Literal, Protocol, Self, runtime_checkable
 
 from tenure_ledger.errors import InvalidInput
@@ -29,6 +29,9 @@ __all__ = [
     "check_name",
     "check_text",
     "check_unicode",
+    "json_fields",
+    "kind_of",
+    "set_plain",
 ]
 
 ID_CHARACTERS_MAX = 256
@@ -39,8 +42,8 @@ TEXT_CHARACTERS_MAX = 100_000
 
 _NAME = re.compile(r"[a-z0-9_.-]{1,64}\Z")
 
-_NOT_OURS = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
-"""What reading JSON that is not ours can raise."""
+_NOT_OURS = (ValueError, TypeError, RecursionError)
+"""What parsing text that is no JSON can raise."""
 
 Origin = Literal[
     "human",
@@ -71,15 +74,24 @@ ReplayReason = Literal[
 which they are reported (design section 7.2)."""
 
 
-def check_text(what: str, value: object, characters_max: int) -> str:
-    """Return ``value`` if it is text that every store keeps as it is.
+def kind_of(value: object) -> str:
+    """Return the name of the value's type with its article: ``a tuple``, ``an int``."""
+    name = type(value).__name__
+    return f"{'an' if name[:1].lower() in set('aeio') else 'a'} {name}"
 
-    Raises `InvalidInput` for anything but text, for NUL, for half a surrogate pair
+
+def check_text(what: str, value: object, characters_max: int) -> str:
+    """Return ``value`` as plain text if every store keeps it as it is.
+
+    Of a subclass of `str` the characters are kept and nothing else. Raises `InvalidInput` for anything but text, for NUL, for half a surrogate pair
     (half an emoji) and for more than ``characters_max`` characters.
     """
     if not isinstance(value, str):
         msg = f"{what} must be text, not {type(value).__name__}"
         raise InvalidInput(msg)
+    if type(value) is not str:
+        # What `str` of an enumeration's member returns is its name.
+        value = str.__str__(value)
     if len(value) > characters_max:
         msg = f"{what} has {len(value)} characters; at most {characters_max} are kept"
         raise InvalidInput(msg)
@@ -126,17 +138,18 @@ def check_name(what: str, value: object) -> str:
     if not isinstance(value, str) or not _NAME.match(value):
         msg = f"{what} must match [a-z0-9_.-]{{1,64}}, not {_shown(value)}"
         raise InvalidInput(msg)
-    return value
+    return str.__str__(value)
 
 
-def check_choice(what: str, value: object, choices: Any) -> None:  # noqa: ANN401
-    """Raise `InvalidInput` unless ``value`` is one of the literals of ``choices``."""
+def check_choice(what: str, value: object, choices: Any) -> Any:  # noqa: ANN401
+    """Return the literal of ``choices`` that ``value`` equals, or `InvalidInput`."""
     # What `get_args` returns for a Literal, at a tenth of its price.
     allowed: tuple[object, ...] = choices.__args__
     if value not in allowed:
         choices = ", ".join(map(str, allowed))
         msg = f"{what} must be one of {choices}, not {_shown(value)}"
         raise InvalidInput(msg)
+    return value if type(value) is str else allowed[allowed.index(value)]
 
 
 def check_integer(what: str, value: object, least: int, most: int = 2**63 - 1) -> int:
@@ -147,7 +160,7 @@ def check_integer(what: str, value: object, least: int, most: int = 2**63 - 1) -
     if not least <= value <= most:
         msg = f"{what} must be from {least} to {most}"
         raise InvalidInput(msg)
-    return value
+    return int.__index__(value)
 
 
 def check_flag(what: str, value: object) -> bool:
@@ -158,6 +171,36 @@ def check_flag(what: str, value: object) -> bool:
     return value
 
 
+def set_plain(holder: object, **checked: object) -> None:
+    """Replace fields of a frozen value by what their checks returned, where it differs.
+
+    A subclass of `str` or `int` becomes the plain value, so that what is stored, sent
+    and compared is the same whoever built it.
+    """
+    for name, value in checked.items():
+        if getattr(holder, name) is not value:
+            object.__setattr__(holder, name, value)
+
+
+def json_fields(kind: Any, what: str, value: object) -> dict[str, Any]:  # noqa: ANN401
+    """Return the fields of a dataclass as JSON gave them.
+
+    Raises `InvalidInput` that names what is missing, or not known.
+    """
+    if not isinstance(value, dict):
+        msg = f"{what} must be a JSON object, not {kind_of(value)}"
+        raise InvalidInput(msg)
+    given: dict[str, Any] = {str(name): inner for name, inner in value.items()}
+    known = {one.name: one.default is MISSING for one in fields(kind)}
+    missing = [name for name, needed in known.items() if needed and name not in given]
+    odd = [f"{name:.40}" for name in given if name not in known]
+    if missing or odd:
+        wrong = f"lacks {', '.join(missing)}" if missing else f"has {odd[0]!r} too many"
+        msg = f"{what} {wrong}: pass on what to_json gave"
+        raise InvalidInput(msg)
+    return given
+
+
 @dataclass(frozen=True, slots=True)
 class OwnerRef:
     """What is fenced: ``OwnerRef("session", session_id)``, or another class's owner."""
@@ -166,8 +209,11 @@ class OwnerRef:
     owner_id: str
 
     def __post_init__(self) -> None:
-        check_name("recovery_class", self.recovery_class)
-        check_id("owner_id", self.owner_id)
+        set_plain(
+            self,
+            recovery_class=check_name("recovery_class", self.recovery_class),
+            owner_id=check_id("owner_id", self.owner_id),
+        )
 
     @property
     def stream(self) -> str:
@@ -198,8 +244,12 @@ class ChatExecutionKey:
     physical_user_message_id: str
 
     def __post_init__(self) -> None:
-        check_id("session_id", self.session_id)
-        check_id("physical_user_message_id", self.physical_user_message_id)
+        message_id = self.physical_user_message_id
+        set_plain(
+            self,
+            session_id=check_id("session_id", self.session_id),
+            physical_user_message_id=check_id("physical_user_message_id", message_id),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,10 +269,12 @@ class Authority:
         if not isinstance(self.owner, OwnerRef):
             msg = "an authority's owner must be an OwnerRef"
             raise InvalidInput(msg)
-        check_integer("generation", self.generation, 1)
-        check_id("incarnation", self.incarnation)
-        if self.agent_id is not None:
-            check_id("agent_id", self.agent_id)
+        set_plain(
+            self,
+            generation=check_integer("generation", self.generation, 1),
+            incarnation=check_id("incarnation", self.incarnation),
+            agent_id=check_optional_id("agent_id", self.agent_id),
+        )
 
     def to_json(self) -> str:
         """Return the authority as one line of JSON."""
@@ -232,11 +284,13 @@ class Authority:
     def from_json(cls, text: str | bytes) -> Self:
         """Return the authority that `to_json` wrote; `InvalidInput` for other text."""
         try:
-            fields: Any = json.loads(text)
-            return cls(OwnerRef(**fields.pop("owner")), **fields)
+            data: object = json.loads(text)
         except _NOT_OURS as error:
             msg = f"this is not the JSON of an Authority: {error}"
             raise InvalidInput(msg) from None
+        given = json_fields(cls, "the JSON of an Authority", data)
+        owner = json_fields(OwnerRef, "owner in it", given.pop("owner"))
+        return cls(OwnerRef(**owner), **given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,10 +303,13 @@ class First:
     digest: str | None = None
 
     def __post_init__(self) -> None:
-        check_id("message_id", self.message_id)
-        check_choice("origin", self.origin, Origin)
-        check_optional_id("sender", self.sender)
-        check_optional_id("digest", self.digest)
+        set_plain(
+            self,
+            message_id=check_id("message_id", self.message_id),
+            origin=check_choice("origin", self.origin, Origin),
+            sender=check_optional_id("sender", self.sender),
+            digest=check_optional_id("digest", self.digest),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,9 +320,9 @@ class Boundary:
     index: int | None = None
 
     def __post_init__(self) -> None:
-        check_id("boundary", self.message_id)
+        set_plain(self, message_id=check_id("boundary", self.message_id))
         if self.index is not None:
-            check_integer("boundary index", self.index, 0)
+            set_plain(self, index=check_integer("boundary index", self.index, 0))
 
 
 @runtime_checkable
@@ -288,15 +345,19 @@ class Evidence:
     """What was seen of the holding that somebody wants to end (section 5, rule 5)."""
 
     kind: EvidenceKind
-    incarnation: str
+    incarnation: str | None
+    """The holding that was seen; None: nobody held the owner then."""
     version: int
     detail: str = ""
 
     def __post_init__(self) -> None:
-        check_choice("evidence kind", self.kind, EvidenceKind)
-        check_id("incarnation", self.incarnation)
-        check_integer("version", self.version, 0)
-        check_text("detail", self.detail, TEXT_CHARACTERS_MAX)
+        set_plain(
+            self,
+            kind=check_choice("evidence kind", self.kind, EvidenceKind),
+            incarnation=check_optional_id("incarnation", self.incarnation),
+            version=check_integer("version", self.version, 0),
+            detail=check_text("detail", self.detail, TEXT_CHARACTERS_MAX),
+        )
 
     @classmethod
     def gone(cls, seen: Seen, detail: str = "") -> Self:
@@ -321,13 +382,9 @@ class Evidence:
                 f"{type(seen).__name__}"
             )
             raise InvalidInput(msg)
-        if seen.incarnation is None:
-            msg = "nobody held this owner when it was seen; there is nothing to judge"
-            raise InvalidInput(msg)
         return cls(kind, seen.incarnation, seen.version, detail)
 
 
-def check_optional_id(what: str, value: object) -> None:
-    """Check an id that may be left out."""
-    if value is not None:
-        check_id(what, value)
+def check_optional_id(what: str, value: object) -> str | None:
+    """Return an id that may be left out, as `check_id` does."""
+    return None if value is None else check_id(what, value)

@@ -13,11 +13,12 @@ import re
 from dataclasses import asdict, dataclass
 from typing import Literal, NamedTuple, Self
 
+from tenure_ledger.codec import check_columns
 from tenure_ledger.errors import Corrupt, InvalidInput
 from tenure_ledger.events import Event, Unknown
 from tenure_ledger.lean import read
 from tenure_ledger.rows import GENESIS, EventRow, Store, row_hash
-from tenure_ledger.values import check_integer
+from tenure_ledger.values import check_integer, json_fields, set_plain
 
 __all__ = ["Head", "Problem", "ProblemKind", "Verification", "head_after", "verify"]
 
@@ -38,11 +39,13 @@ class Head:
     """Hex sha256 over all event hashes up to ``position``."""
 
     def __post_init__(self) -> None:
-        check_integer("position", self.position, 0)
-        check_integer("count", self.count, 0)
+        position = check_integer("position", self.position, 0)
+        count = check_integer("count", self.count, 0)
         if not isinstance(self.digest, str) or not _DIGEST.match(self.digest):
             msg = "the digest of a head is 64 hexadecimal digits"
             raise InvalidInput(msg)
+        digest = str.__str__(self.digest)
+        set_plain(self, position=position, count=count, digest=digest)
 
     def to_json(self) -> str:
         """Return the head as one line of JSON."""
@@ -52,10 +55,11 @@ class Head:
     def from_json(cls, text: str | bytes) -> Self:
         """Return the head that `to_json` wrote; `InvalidInput` for other text."""
         try:
-            return cls(**json.loads(text))
+            data: object = json.loads(text)
         except (ValueError, TypeError, RecursionError) as error:
             msg = f"this is not the JSON of a Head: {error}"
             raise InvalidInput(msg) from None
+        return cls(**json_fields(cls, "the JSON of a Head", data))
 
 
 class Problem(NamedTuple):
@@ -86,12 +90,25 @@ EMPTY = Head(0, 0, GENESIS.hex())
 
 
 def head_after(store: Store, since: Head | None) -> Head:
-    """Return the head of the store, going on from an earlier one."""
+    """Return the head of the store, going on from an earlier one.
+
+    Raises `InvalidInput` where the store ends before that, `Corrupt` for a hash that
+    is none.
+    """
     start = since or EMPTY
     digest, position, count = bytes.fromhex(start.digest), start.position, start.count
     for position, one in store.hashes(start.position):  # noqa: B007  the last is kept
+        if type(one) is not bytes:
+            msg = f"the hash at position {position} was changed: see verify()"
+            raise Corrupt(msg)
         digest = hashlib.sha256(digest + one).digest()
         count += 1
+    if position == start.position and (end := store.head_position()) < position:
+        msg = (
+            f"this ledger ends at position {end}, before the head of {position} that "
+            "was given: see verify(against=...)"
+        )
+        raise InvalidInput(msg)
     return Head(position, count, digest.hex())
 
 
@@ -155,6 +172,12 @@ class _Chain:
         return problem
 
     def _row(self, row: EventRow) -> Problem | None:
+        try:
+            check_columns(row)
+        except Corrupt as error:
+            stream = row.stream if type(row.stream) is str else ""
+            version = row.version if type(row.version) is int else 0
+            return Problem("unreadable", stream, version, row.position, str(error))
         version, previous = self.heads.get(row.stream, (0, GENESIS))
         if row.version != version + 1:
             return self._gap(row, version)

@@ -6,7 +6,8 @@ from datetime import datetime
 from typing import Literal, NamedTuple
 
 from tenure_ledger.bodies import Json
-from tenure_ledger.folds.effects import Call
+from tenure_ledger.folds.effects import Approval, Call
+from tenure_ledger.folds.executions import Execution
 from tenure_ledger.folds.ownership import Cut, Status, Terminal
 from tenure_ledger.folds.recovery import Checkpoint
 from tenure_ledger.folds.stream import State
@@ -42,6 +43,13 @@ class OwnerView(NamedTuple):
     """The live restart snapshot; ``body(ref, checkpoint.payload)`` reads it."""
     waiting: tuple[str, ...]
     """Messages that were accepted and neither started nor settled, in stream order."""
+    open_executions: tuple[Execution, ...]
+    """Accepted or admitted to the live term, and neither settled nor stripped, in the
+    order in which the stream came to know them."""
+    open_calls: tuple[Call, ...]
+    """Tool calls without a result that the live term may still record."""
+    open_approvals: tuple[Approval, ...]
+    """Requests that nobody denied, used or closed."""
     positions: tuple[int, ...]
     """Of a quarantine: both versions; of a stream that is too new: the first."""
 
@@ -77,6 +85,9 @@ def owner_view(ref: OwnerRef, state: State) -> OwnerView:
         terminal=own.terminal,
         checkpoint=state.recovery.checkpoint,
         waiting=tuple(one.key for one in waiting if not one.started),
+        open_executions=tuple(state.executions.listed()),
+        open_calls=state.effects.listed_calls(),
+        open_approvals=state.effects.listed_approvals(),
         positions=positions,
     )
 

@@ -74,6 +74,49 @@ def test_the_reference_gives_every_error_its_code(error: str, code: str) -> None
     assert f"| `{error}` | `{code}` |" in REFERENCE
 
 
+REFUSALS = {name for name, _ in _errors(tenure.Refused)}
+# What the reference says once, for all: of the fence, of `first`, of every method.
+BLOCKED = {"Deleted", "Quarantined", "TooNew"}
+FENCE = BLOCKED | {"TermRetired", "FencedOut", "OwnerEnded", "UnknownOwner"}
+FIRST = {"AlreadyDecided", "AlreadyStripped", "KeyReused"}
+WRITES = [
+    name
+    for name, method in METHODS.items()
+    if "command_id" in inspect.signature(method).parameters
+]
+
+
+def _refusals_named(text: str) -> set[str]:
+    return set(re.findall(r"`(\w+)`", text)) & REFUSALS
+
+
+def _refused(name: str) -> str:
+    """Return what the reference says after *Refused* about a method."""
+    section = re.split(rf"^### `{name}\(", REFERENCE, flags=re.MULTILINE)[1]
+    return re.split(r"^#", section, flags=re.MULTILINE)[0].partition("*Refused*:")[2]
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_the_reference_and_the_docstring_name_the_same_refusals(name: str) -> None:
+    parameters = inspect.signature(METHODS[name]).parameters
+    fenced = "authority" in parameters
+    for_all = {"InvalidInput"} | (FENCE if fenced else BLOCKED)
+    if "first" in parameters:
+        for_all |= FIRST
+    refused, told = _refused(name), inspect.getdoc(METHODS[name]) or ""
+    raises = told.partition("Raises")[2]
+    assert _refusals_named(refused) - for_all == _refusals_named(raises) - for_all
+    assert not fenced or _refusals_named(told) & FENCE
+    assert ("the fence" in " ".join(refused.split())) == fenced
+
+
+def test_what_is_refused_for_all_is_said_once() -> None:
+    methods = REFERENCE.partition("## Methods")[2].partition("\n## ")[0]
+    for names in (FENCE, BLOCKED, FIRST):
+        said = [part for part in re.split(r"\. |:", methods) if "`" in part]
+        assert names in [_refusals_named(part) for part in said]
+
+
 def test_the_reference_lists_the_events_that_exist() -> None:
     listed = re.findall(r"^\| `([a-z-]+\.v\d+)` \|", REFERENCE, re.MULTILINE)
     assert sorted(listed) == sorted(EVENTS)

@@ -16,6 +16,7 @@ from tenure import (
     OwnerIsLive,
     OwnerMoved,
     TermRetired,
+    UnknownOwner,
 )
 from tenure_ledger import events as e
 from worlds import World
@@ -120,8 +121,16 @@ def test_the_retired_holder_is_told_that_its_term_was_cut(world: World) -> None:
 
 
 def test_nobody_can_be_judged_where_nobody_holds(world: World) -> None:
-    with pytest.raises(InvalidInput):
-        Evidence.gone(world.ledger.owner(SESSION))
+    nobody = Evidence.gone(world.ledger.owner(SESSION))
+    with world.refuses(UnknownOwner):
+        world.ledger.take_over(SESSION, TWO, "rescuer", nobody)
+    one = world.ledger.claim(SESSION, ONE, "host")
+    with world.refuses(OwnerMoved):
+        world.ledger.take_over(SESSION, TWO, "rescuer", nobody)
+    world.ledger.retire(one, "continue")
+    seen = Evidence.gone(world.ledger.owner(SESSION))
+    with world.refuses(TermRetired):
+        world.ledger.take_over(SESSION, TWO, "rescuer", seen)
 
 
 def test_a_takeover_needs_an_agent_and_keeps_its_rules_for_first(

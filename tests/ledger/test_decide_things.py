@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from scenes import JOB, ONE, SESSION, TWO
+from scenes import ONE, SESSION, TWO
 from tenure import (
     Authority,
     Evidence,
@@ -17,6 +17,7 @@ from tenure import (
     OwnerIsLive,
     OwnerRef,
 )
+from tenure_ledger.events import GenerationAdvanced
 from worlds import World
 
 BROWSER = OwnerRef("lease", "browser")
@@ -119,18 +120,39 @@ def test_a_live_thing_is_taken_by_nobody_but_the_holder_of_its_parent(
     ]
 
 
-def test_a_thing_that_an_agent_reclaimed_is_an_owner_of_its_own(
-    world: World,
+def test_a_thing_never_leaves_its_parent(world: World) -> None:
+    ledger = world.ledger
+    held = begin(world)
+    lease = ledger.spawn(held, BROWSER, author="host")
+    with world.refuses(InvalidInput):
+        ledger.retire(lease, "continue")
+    ledger.terminate(lease, "closed", "ok")
+    with world.refuses(OwnerEnded):
+        ledger.claim(BROWSER, "somebody", "host")
+    again = ledger.spawn(held, BROWSER, author="host")
+    assert again.generation == 2
+    ledger.check(again)
+
+
+@pytest.mark.parametrize("keep", [0, 1])
+def test_a_quarantined_thing_loses_its_holding_with_its_parents(
+    world: World, keep: int
 ) -> None:
     ledger = world.ledger
     held = begin(world)
     lease = ledger.spawn(held, BROWSER, author="host")
-    ledger.terminate(lease, "closed", "ok")
-    own = ledger.claim(BROWSER, "somebody", "host")
+    world.append(
+        BROWSER,
+        GenerationAdvanced(
+            author="import", generation=9, reason="takeover", agent_id=None
+        ),
+    )
     ledger.retire(held, "continue")
-    ledger.check(own)
-    ledger.retire(own, "continue")
-    ledger.claim(JOB, "somebody", "host")
+    two = ledger.succeed(SESSION, "m/9", "host")
+    ledger.resolve_quarantine(BROWSER, ledger.owner(BROWSER).positions[keep], "person")
+    with world.refuses(FencedOut):
+        ledger.check(lease)
+    ledger.check(ledger.take_over(BROWSER, two.agent_id, "host"))
 
 
 def test_a_thing_has_no_checkpoint_and_no_agent(world: World) -> None:

@@ -17,6 +17,7 @@ from driving_choices import (
     somebody,
 )
 from driving_words import Chooser
+from reference import Request
 from tenure import arguments_digest
 
 __all__ = [
@@ -92,25 +93,32 @@ def tool_call(drive: Drive, choose: Chooser) -> object:
         return None
     own = drive.reference.at(by.owner)
     name, arguments = message(own, choose), choose(ARGUMENTS)
-    asked = [one.call_id for one in own.requests.values() if not one.consumed]
-    call_id = choose((call_id, *asked[-1:] * 2))
+    good = [one.call_id for one in own.requests.values() if usable(one)]
     repeat = choose((True, False, False))
-    if own.calls and repeat:
+    if good:
+        call_id = choose((call_id, *good * 4))
+    elif own.calls and repeat:
         name, call_id = choose(list(own.calls))
     tool, digest = choose(("write",) * 7 + ("read",)), arguments_digest(arguments)
-    if choose((True, False, False)):
+    if choose((True, False, False)) and not good:
         plan = effects.intend_tool_call(
             drive.reference, by, name, call_id, tool, digest
         )
         call = said("intend_tool_call", by, name, call_id, tool, arguments)
         return drive.ask(choose, plan, call)
     mine = [at for at, one in own.requests.items() if one.call_id == call_id]
-    approval = choose((*mine * 4, None, None, "none"))
+    approved = [at for at in mine if usable(own.requests[at])]
+    approval = choose((*mine, *approved * 9, None, None, "none"))
     plan = effects.begin_tool_call(
         drive.reference, by, name, call_id, tool, digest, approval
     )
     call = said("begin_tool_call", by, name, call_id, tool, arguments, approval)
     return drive.ask(choose, plan, call)
+
+
+def usable(one: Request) -> bool:
+    """Say whether a call can still be made under this approval."""
+    return one.decision == "approved" and not (one.consumed or one.closed)
 
 
 def complete_tool_call(drive: Drive, choose: Chooser) -> object:

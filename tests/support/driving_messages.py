@@ -16,7 +16,6 @@ from driving_choices import (
     inbox,
     message,
     said,
-    seldom,
     some,
     somebody,
 )
@@ -88,7 +87,7 @@ def strip(drive: Drive, choose: Chooser) -> object:
     left = [Message(name) for name in KEYS if name not in own.messages]
     left += [m for m in own.messages.values() if m.term and not m.accepted]
     left = [m for m in left if m.open and not m.started and not own.running(m.key)]
-    if not own.cut or not left or seldom(choose) or own.status == "deleted":
+    if not own.cut or not left or own.status == "deleted":
         return None
     known = choose(left)
     shared = {"author": "gate", "generation": own.generation, "key": known.key}

@@ -109,13 +109,14 @@ OFTEN = {
     "settle": 2,
     "tool_call": 4,
     "complete_tool_call": 2,
-    "request_approval": 2,
-    "decide_approval": 2,
+    "request_approval": 3,
+    "decide_approval": 4,
     "save_checkpoint": 2,
     "mark_output_started": 2,
     "bar_replay": 2,
     "again": 3,
     "move_clock": 2,
+    "strip": 2,
 }
 WEIGHTED = [step for name, step in STEPS.items() for _ in range(OFTEN.get(name, 1))]
 """The steps, those of the interesting states more than once."""

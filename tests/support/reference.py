@@ -88,10 +88,19 @@ class Message:
     settled: int = 0
     stripped: bool = False
     late: bool = False
+    holding: str | None = None
+    """The holding of its latest admission."""
     bars: set[str] = field(default_factory=set[str])
-    """Reasons that cover this admission."""
+    """Reasons that cover it, barred in this term."""
+    old_bars: set[str] = field(default_factory=set[str])
+    """Reasons that were barred before this term, until it is admitted anew."""
     named: set[str] = field(default_factory=set[str])
     """Reasons of the bars that named it in this term."""
+
+    @property
+    def covered(self) -> set[str]:
+        """Return the reasons of the bars that cover it."""
+        return self.bars | self.old_bars
 
     @property
     def open(self) -> bool:
@@ -121,6 +130,8 @@ class Request:
     arguments: object
     policy: str
     expires: datetime | None
+    term: int = 0
+    """The term that asked."""
     decision: str | None = None
     consumed: bool = False
     closed: str | None = None

@@ -118,7 +118,7 @@ def request_approval(
 
     def then(outcome: object) -> None:
         assert isinstance(outcome, Approval)
-        request = Request(call_id, tool, arguments, policy, expires)
+        request = Request(call_id, tool, arguments, policy, expires, own.term)
         own.requests[outcome.request_id] = request
 
     return Plan(then=then)
@@ -150,7 +150,7 @@ def _callable(own: Owner, key: str) -> str | None:
     refused = _unsettled(own, key)
     if refused:
         return refused
-    barred = own.messages[key].bars or own.lead(key).bars
+    barred = own.messages[key].covered or own.lead(key).covered
     return "not_admitted" if barred else None
 
 
@@ -192,10 +192,12 @@ def begin_tool_call(
     if known and not refused:
         if (known.tool, known.arguments) != (tool, arguments):
             return no("key_reused")
-        if known.dispatched or known.closed:
+        if known.dispatched or known.done or known.late:
             return Plan(writes=False)
     refused = refused or _callable(own, key)
     refused = refused or _approved(own, call_id, tool, arguments, approval)
+    if known and known.closed:
+        refused = refused or "not_admitted"
     if refused:
         return no(refused)
 
@@ -211,6 +213,8 @@ def _approved(
     own: Owner, call_id: str, tool: str, arguments: object, approval: str | None
 ) -> str | None:
     known = own.requests.get(approval) if approval else _latest(own, call_id)
+    if known and not approval and (known.consumed or known.term != own.term):
+        return None
     if known is None:
         return "not_found" if approval else None
     if (known.call_id, known.tool, known.arguments) != (call_id, tool, arguments):
@@ -237,10 +241,10 @@ def complete_tool_call(
         if refused not in ENDED or known.done or known.late:
             return no(refused)
         return Plan(frozenset({refused}), late)
-    if known.done:
+    if known.done or known.late:
         return Plan(writes=False) if known.result == result else no("already_decided")
     if known.closed:
-        return Plan(then=late, writes=True) if not known.late else Plan(writes=False)
+        return Plan(then=late)
     if not known.dispatched:
         return no("not_admitted")
 

@@ -130,6 +130,8 @@ def settle_message(
         late = refused in ENDED and known is not None and known.term
         if known is None or not late or known.late or known.outcome in final:
             return no(refused)
+        if own.running(key) and known.holding != authority.incarnation:
+            return no(refused)
         return Plan(frozenset({refused}), run(lambda: setattr(known, "late", True)))
     if known is None or not own.running(key):
         return no("not_admitted")
@@ -190,7 +192,7 @@ def _bar(own: Owner, reason: str, keys: tuple[str, ...] | None) -> None:
         own.stream_bars.add(reason)
     for known in list(own.messages.values()):
         listed = known.open and (known.accepted or own.running(known.key))
-        if not known.open or not (listed if keys is None else known.key in keys):
+        if not known.open or (keys is not None and known.key not in keys):
             continue
         known.bars.add(reason)
         if keys is not None:

@@ -68,6 +68,8 @@ def claim(world: Reference, ref: OwnerRef, agent: str, first: First | None) -> P
         return no("deleted")
     if own.status in NOT_NEW:
         return no(NOT_NEW[own.status])
+    if own.status == "terminal" and own.parent and own.agent is None:
+        return no("owner_ended")
     return _give(world, own, agent, first)
 
 
@@ -254,10 +256,13 @@ def retire(world: Reference, authority: Authority, finishes: tuple[str, ...]) ->
     refused = world.fence(authority)
     if refused:
         return no(refused)
+    thing = codes(None if own.agent else "invalid_input")
     if not all(own.running(key) for key in finishes):
-        return no("not_admitted", "already_decided")
+        return no("not_admitted", "already_decided", *thing)
     if any(own.messages[k].outcome not in {None, "completed"} for k in finishes):
-        return no("already_decided")
+        return no("already_decided", *thing)
+    if thing:
+        return no(*thing)
     return Plan(then=run(lambda: cut(world, own, finishes)))
 
 

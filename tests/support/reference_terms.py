@@ -53,7 +53,8 @@ def admit(
         one = own.messages.setdefault(each, Message(each))
         one.term = own.term
         one.lead = None if each == key else key
-        one.bars.clear()
+        one.holding = own.incarnation
+        one.old_bars.clear()
 
 
 def settle(own: Owner, key: str, outcome: str, version: int = 0) -> None:
@@ -68,7 +69,7 @@ def cover(own: Owner, key: str) -> set[str]:
     if not known.open:
         return set()
     marker = {"visible_output_started"} if lead.output else set[str]()
-    return known.bars | lead.bars | marker
+    return known.covered | lead.covered | marker
 
 
 def executions(own: Owner) -> list[Message]:
@@ -91,10 +92,10 @@ def end_term(world: Reference, own: Owner, finishes: tuple[str, ...] = ()) -> No
         if one.key in done or (one.started and root(own, one).key in done):
             settle(own, one.key, "completed")
         elif one.started:
-            wanted = not one.bars & CANCELLING
+            wanted = not one.covered & CANCELLING
             if wanted:
                 world.unfinished |= {
-                    m.key for m in own.group(one) if m.human and not m.bars & CANCELLING
+                    m.key for m in own.group(one) if m.human and not m.covered & CANCELLING
                 }
             settle(own, one.key, "retired" if wanted else "cancelled")
         elif not one.accepted:
@@ -149,6 +150,8 @@ def begin_term(world: Reference, own: Owner, incarnation: str, holder: Holder) -
     own.stream_bars.clear()
     for known in own.messages.values():
         known.named.clear()
+        known.old_bars |= known.bars
+        known.bars.clear()
     for one in waiting:
         if one.key in leads:
             admit(own, one.key, None, None, tuple(m.key for m in own.group(one)[1:]))

@@ -25,6 +25,7 @@ from tenure_ledger.errors import (
     refuse,
 )
 from tenure_ledger.folds.effects import Approval, Effects
+from tenure_ledger.folds.stream import State
 from tenure_ledger.values import Authority, OwnerRef
 
 __all__ = [
@@ -152,12 +153,19 @@ def decide_approval(
 
 
 def usable(
-    effects: Effects, call_id: str, tool: str, arguments: str, request_id: str | None
+    state: State, call_id: str, tool: str, arguments: str, request_id: str | None
 ) -> Rejection | None:
-    """Return why this call may not be dispatched under this approval, if so."""
-    known = latest(effects, call_id)
+    """Return why this call may not be dispatched under this approval, if so.
+
+    Without a request id the latest request of this term for the call id decides, unless
+    another call has used it.
+    """
+    known = latest(state.effects, call_id)
+    if request_id is None and known is not None:
+        used_up = known.consumed or known.requested < state.ownership.term_version
+        known = None if used_up else known
     if request_id is not None:
-        known = effects.approvals.get(request_id)
+        known = state.effects.approvals.get(request_id)
         if known is None:
             return refuse(
                 NotFound,

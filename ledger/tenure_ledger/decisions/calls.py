@@ -204,15 +204,22 @@ def decide_begin(
     if isinstance(known, Rejection):
         return known
     work = Work(states, context)
-    if known is not None and (known.dispatched or not known.open):
+    if known is not None and (known.dispatched or known.completed or known.late):
         return work.decided(Called(command.message_id, command.call_id))
     refusal = _callable(state, command.message_id) or usable(
-        state.effects,
+        state,
         command.call_id,
         command.tool,
         command.arguments.digest,
         command.approval,
     )
+    if refusal is None and known is not None and known.closed:
+        refusal = refuse(
+            NotAdmitted,
+            f"call {known.call_id} was closed as never started at version "
+            f"{known.closed}: make the call again under a new id",
+            version=known.closed,
+        )
     if refusal is not None:
         return refusal
     if known is None:
@@ -248,18 +255,18 @@ def decide_complete(
     if known is None:
         return _no_call(owner, command.call_id)
     work = Work(states, context)
-    if known.completed:
+    if known.completed or known.late:
         if known.result == command.result.digest:
-            return work.decided(At(known.completed))
+            return work.decided(At(known.completed or known.late))
         return refuse(
             AlreadyDecided,
-            f"call {known.call_id} was completed at version {known.completed} with "
-            "another result: that stands",
+            f"the result of call {known.call_id} is on record at version "
+            f"{known.completed or known.late}, and it is another one: that stands",
             first=known.result,
-            version=known.completed,
+            version=known.completed or known.late,
         )
     if known.closed:
-        at = known.late or _append_late(
+        at = _append_late(
             work, owner, known, (work.by_holder(owner)["author"], command.result)
         )
         return work.decided(At(at))

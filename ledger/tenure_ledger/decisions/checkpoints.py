@@ -147,6 +147,10 @@ def _revision(state: State, command: SaveCheckpoint) -> int | Rejection:
     if before is not None:
         highest = max(highest, before.revision)
     revision = highest + 1 if command.revision is None else command.revision
+    if revision >= 2**63:
+        return refuse(
+            InvalidInput, f"revision {highest} is the highest there is for this holding"
+        )
     if revision > highest:
         return revision
     if before is not None and _same(before, command, revision):
@@ -252,9 +256,7 @@ def decide_bar(
     at = _bar(work, owner, command, None)
     if command.reason in _WHOLE_STREAM:
         for child in descendants(states, owner):
-            below = states[child.stream]
-            ended = below.ownership.status in {"terminal", "deleted"}
-            if blocked(below, child) is None and not ended:
+            if states[child.stream].ownership.status not in {"terminal", "deleted"}:
                 _bar(work, child, command._replace(owner=child, keys=None), owner)
     return work.decided(At(at))
 
@@ -283,8 +285,17 @@ def _barrable(state: State, command: BarReplay) -> Rejection | None:
 def _bar(
     work: Work, owner: OwnerRef, command: BarReplay, above: OwnerRef | None
 ) -> int:
-    """Append the bar of one stream, unless the same bar covers all of it already."""
+    """Append the bar of one stream, unless the same bar covers all of it already.
+
+    A stream that is quarantined or too new gets the bar alone: it is folded later.
+    """
     state = work.state(owner)
+    envelope = work.by(command.author, state.ownership.generation)
+    barred = e.ReplayBarred(
+        **envelope, reason=command.reason, keys=command.keys, above=above
+    )
+    if blocked(state, owner) is not None:
+        return work.add(owner.stream, barred)
     covered = [
         one
         for one in state.executions.listed()
@@ -293,16 +304,12 @@ def _bar(
     at = _barred_at(state, command, covered)
     if at:
         return at
-    envelope = work.by(command.author, state.ownership.generation)
     if command.reason in CANCELLING:
         keys = {one.key for one in covered}
         for one in covered:
             if not one.started and one.absorbed_by not in keys:
                 event = e.ExecutionSettled(**envelope, key=one.key, outcome="cancelled")
                 work.add(owner.stream, event)
-    barred = e.ReplayBarred(
-        **envelope, reason=command.reason, keys=command.keys, above=above
-    )
     return work.add(owner.stream, barred)
 
 
@@ -313,7 +320,7 @@ def _barred_at(state: State, command: BarReplay, covered: list[Execution]) -> in
         at = bars.stream_bars.get(command.reason, 0)
         checkpoint = bars.checkpoint
         newer = checkpoint is not None and checkpoint.version > at
-        newer = newer or any(one.known > at for one in covered)
+        newer = newer or any(one.since > at for one in covered)
         newer = newer or state.ownership.term_version > at
         spawned = state.ownership.children.values()
         newer = newer or any(child.version > at for child in spawned)
@@ -324,7 +331,7 @@ def _barred_at(state: State, command: BarReplay, covered: list[Execution]) -> in
             bar.version
             for bar in bars.key_bars.get(key, ())
             if bar.reason == command.reason
-            and bar.version > state.executions.by_key[key].known
+            and bar.version > state.executions.by_key[key].since
         ]
         if not found:
             return 0

@@ -93,8 +93,9 @@ def decide_spawn(
     )
     if refusal is not None:
         return refusal
-    until = _limit(parent.ownership, command.grants)
-    refusal = _within(parent.ownership, command.grants, until, context.now)
+    above = [one.ownership for one in ancestors(states, command.owner)]
+    until = _limit(above, command.grants)
+    refusal = _within(above, command.grants, until, context.now)
     if refusal is not None:
         return refusal
     work = Work(states, context)
@@ -141,29 +142,54 @@ def _new_child(parent: State, child: State, command: Spawn) -> Rejection | None:
     return why_not_new(own, command.child)
 
 
-def _limit(own: Ownership, grants: tuple[str, ...]) -> datetime | None:
-    """Return until when the parent itself has all of these grants."""
-    times = [until for name in grants if (until := own.grants.get(name))]
+def ancestors(states: States, owner: OwnerRef) -> list[State]:
+    """Return the owner, its parent and so on, as far as ``states`` holds them."""
+    found: dict[str, State] = {}
+    at: OwnerRef | None = owner
+    while at is not None and at.stream in states and at.stream not in found:
+        found[at.stream] = states[at.stream]
+        at = states[at.stream].ownership.parent
+    return list(found.values())
+
+
+def _limit(above: list[Ownership], grants: tuple[str, ...]) -> datetime | None:
+    """Return until when all of them have all of these grants."""
+    times = [
+        until for own in above for name in grants if (until := own.grants.get(name))
+    ]
     return min(times, default=None)
 
 
 def _within(
+    above: list[Ownership],
+    grants: tuple[str, ...],
+    until: datetime | None,
+    now: datetime,
+) -> Rejection | None:
+    """Refuse what the parent or one above it does not have; a root has everything."""
+    for own in above:
+        refusal = None if own.parent is None else _lacking(own, grants, until, now)
+        if refusal is not None:
+            return refusal
+    return None
+
+
+def _lacking(
     own: Ownership, grants: tuple[str, ...], until: datetime | None, now: datetime
 ) -> Rejection | None:
-    """Refuse what the parent does not have; a root has everything."""
-    if own.parent is None:
-        return None
     for name in grants:
         if not own.granted(name, now):
             return refuse(
-                InvalidInput, f"the parent has no grant {name!r}: it cannot give it"
+                InvalidInput,
+                f"the parent, or one above it, has no grant {name!r}: it cannot be "
+                "given",
             )
         limit = own.grants.get(name)
         if limit is not None and (until is None or until > limit):
             return refuse(
                 InvalidInput,
-                f"the parent has {name!r} until {limit.isoformat()} only: grant it "
-                "no longer",
+                f"the parent, or one above it, has {name!r} until {limit.isoformat()} "
+                "only: grant it no longer",
             )
     return None
 
@@ -186,14 +212,14 @@ def decide_grant(
     states: States, command: GrantMore, context: Context
 ) -> Decided | Rejection:
     """Grant the child more; what it has already costs no event."""
-    own = states[command.owner.stream].ownership
     refusal = fence(states[command.owner.stream], command.authority) or _child_of(
         states, command.owner, command.child
     )
     if refusal is not None:
         return refusal
-    until = command.until or _limit(own, command.grants)
-    refusal = _within(own, command.grants, until, context.now)
+    above = [one.ownership for one in ancestors(states, command.owner)]
+    until = command.until or _limit(above, command.grants)
+    refusal = _within(above, command.grants, until, context.now)
     if refusal is not None:
         return refusal
     work = Work(states, context)

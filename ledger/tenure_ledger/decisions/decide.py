@@ -22,7 +22,7 @@ from tenure_ledger.decisions import (
 )
 from tenure_ledger.decisions.work import Command, Context, Decided, States
 from tenure_ledger.errors import Rejection
-from tenure_ledger.values import agent_stream
+from tenure_ledger.values import OwnerRef, agent_stream
 
 __all__ = ["DECISIONS", "decide", "reach"]
 
@@ -104,6 +104,7 @@ def reach(states: States, command: Command) -> set[str]:
     match command:
         case children.Spawn() | children.GrantMore() | children.Revoke():
             wanted.add(command.child.stream)
+            wanted |= _above(states, command.owner)
             wanted |= _held(states, command.child.stream)
         case ownership.TakeOver():
             state = states.get(command.owner.stream)
@@ -116,6 +117,17 @@ def reach(states: States, command: Command) -> set[str]:
     if isinstance(command, _ENDING):
         wanted |= _held(states, command.owner.stream)
     return wanted - states.keys()
+
+
+def _above(states: States, owner: OwnerRef) -> set[str]:
+    """Return the owner, its parent and so on, as far as they are known."""
+    found: set[str] = set()
+    at: OwnerRef | None = owner
+    while at is not None and at.stream not in found:
+        found.add(at.stream)
+        state = states.get(at.stream)
+        at = None if state is None else state.ownership.parent
+    return found
 
 
 def _held(states: States, stream: str) -> set[str]:

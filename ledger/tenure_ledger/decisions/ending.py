@@ -130,10 +130,8 @@ def _unfinished(state: State, one: Execution) -> list[e.Fact]:
 
 
 def _close_calls(work: Work, owner: OwnerRef, envelope: Envelope) -> list[e.Fact]:
-    effects = work.state(owner).effects
     facts: list[e.Fact] = []
-    for at, _ in sorted(effects.open_calls.items(), key=lambda pair: pair[1]):
-        call = effects.calls[at]
+    for call in work.state(owner).effects.listed_calls():
         outcome: e.CallOutcome = (
             "outcome_unknown" if call.dispatched else "never_started"
         )
@@ -154,12 +152,12 @@ def _close_calls(work: Work, owner: OwnerRef, envelope: Envelope) -> list[e.Fact
 
 
 def _close_approvals(work: Work, owner: OwnerRef, envelope: Envelope) -> None:
-    effects = work.state(owner).effects
-    for at, _ in sorted(effects.open_approvals.items(), key=lambda pair: pair[1]):
-        reason: e.CloseReason = "void" if effects.approvals[at].decided else "cut"
-        work.add(
-            owner.stream, e.ApprovalClosed(**envelope, request_id=at, reason=reason)
+    for approval in work.state(owner).effects.listed_approvals():
+        reason: e.CloseReason = "void" if approval.decided else "cut"
+        closed = e.ApprovalClosed(
+            **envelope, request_id=approval.request_id, reason=reason
         )
+        work.add(owner.stream, closed)
 
 
 def default_boundary(state: State) -> Boundary | None:
@@ -187,16 +185,20 @@ def things(own: Ownership) -> list[OwnerRef]:
 
 
 def end_things(work: Work, owner: OwnerRef, author: str, before: Ownership) -> None:
-    """Revoke each live thing in its own stream, so that its version is the fence."""
+    """Revoke each live thing in its own stream, so that its version is the fence.
+
+    One that is quarantined or too new is revoked too: its stream is folded later.
+    """
     for thing in things(before):
         state = work.state(thing)
         own = state.ownership
         frozen = state.too_new or state.quarantine is not None
         gone = own.parent != owner or own.agent_id is not None
-        if frozen or gone or not own.live:
+        if gone or not (own.live or frozen) or own.status == "deleted":
             continue
         envelope = work.by(author, own.generation)
-        close_term(work, thing, envelope)
+        if not frozen:
+            close_term(work, thing, envelope)
         revoked = e.AuthorityRevoked(**envelope, ends_holding=True)
         work.add(thing.stream, revoked)
         end_things(work, thing, author, own)

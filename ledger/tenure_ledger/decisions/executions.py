@@ -395,9 +395,15 @@ def _admitted_here(state: State, message_id: str) -> Rejection | None:
     known = state.executions.by_key.get(message_id)
     if admitted(state.ownership, known):
         return None
+    what = "admit it first"
+    if known is not None and not known.open:
+        what = (
+            f"it was settled {known.outcome} in an earlier one; unfinished work goes "
+            "on under a new message id"
+        )
     return refuse(
         NotAdmitted,
-        f"{message_id} is no execution of the live term: admit it first",
+        f"{message_id} is no execution of the live term: {what}",
         key=message_id,
         generation=state.ownership.generation,
         cut=state.ownership.cut.version if state.ownership.cut else 0,
@@ -413,10 +419,8 @@ def decide_settle(
     refusal = fence(state, command.authority)
     known = state.executions.by_key.get(command.message_id)
     if refusal is not None:
-        author = command.authority.agent_id or owner.owner_id
-        return late(
-            Work(states, context), owner, refusal, known, (author, command.outcome)
-        )
+        told = (command.authority, command.outcome)
+        return late(Work(states, context), owner, refusal, known, told)
     if known is None or not admitted(state.ownership, known):
         return _admitted_here(state, command.message_id) or refuse(
             NotAdmitted, f"{command.message_id} is not admitted: admit it first"
@@ -450,19 +454,27 @@ def late(
     owner: OwnerRef,
     refusal: Rejection,
     known: Execution | None,
-    told: tuple[str, str],
+    told: tuple[Authority, str],
 ) -> Decided | Rejection:
     """Store what became known after the holding ended, then refuse all the same.
 
-    ``told`` is who tells it, and the outcome that they tell. The first stands.
+    ``told`` is the ended holding, and the outcome that it tells. The first stands.
     """
+    authority, outcome = told
+    author = authority.agent_id or owner.owner_id
     ended = issubclass(refusal.kind, (FencedOut, OwnerEnded))
-    told_before = known is None or known.outcome in {"completed", "failed"}
-    if known is None or told_before or not ended or not known.admitted:
+    if known is None or not ended or not known.admitted:
+        return refusal
+    if known.outcome in {"completed", "failed"}:
+        return refusal
+    if (
+        admitted(work.state(owner).ownership, known)
+        and known.incarnation != authority.incarnation
+    ):
+        # It is the live term's own work now.
         return refusal
     at = known.late
     if not at:
-        author, outcome = told
         event = e.LateResult(
             **work.by(author, known.generation), key=known.key, outcome=outcome
         )

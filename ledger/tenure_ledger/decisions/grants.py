@@ -123,6 +123,8 @@ def why_not_new(own: Ownership, owner: OwnerRef) -> Rejection | None:
 def check_grant(work: Work, grant: Grant) -> Rejection | None:
     """Return why the agent or the first request rules this grant out, if so."""
     state = work.state(grant.owner)
+    if state.ownership.generation >= 2**63 - 1:
+        return refuse(InvalidInput, f"the generations of {grant.owner} are used up")
     if grant.agent_id is not None:
         agent = work.states[agent_stream(grant.agent_id)]
         refusal = bindable(agent, grant.agent_id, grant.owner)

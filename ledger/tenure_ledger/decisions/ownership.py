@@ -114,6 +114,14 @@ def decide_claim(
     state = states[command.owner.stream]
     own = state.ownership
     refusal = blocked(state, command.owner) or why_not_new(own, command.owner)
+    if refusal is None and own.thing:
+        refusal = refuse(
+            OwnerEnded,
+            f"{command.owner} is used by {own.parent} and ended: spawn it again with "
+            "the parent's authority",
+            version=own.ended,
+            generation=own.generation,
+        )
     if refusal is not None:
         return refusal
     grant = Grant(

@@ -28,6 +28,7 @@ from tenure_ledger.decisions.work import (
 )
 from tenure_ledger.errors import (
     AlreadyDecided,
+    InvalidInput,
     NotAdmitted,
     NotFound,
     Rejection,
@@ -109,9 +110,15 @@ def decide_retire(
     owner = command.owner
     state = states[owner.stream]
     refusal = fence(state, command.authority) or _finishable(state, command.finishes)
+    own = state.ownership
+    if refusal is None and own.thing:
+        refusal = refuse(
+            InvalidInput,
+            f"{owner} is used by {own.parent}, whose terms are its own: terminate it, "
+            "or leave it to the parent's next holder",
+        )
     if refusal is not None:
         return refusal
-    own = state.ownership
     work = Work(states, context)
     boundary = command.boundary or default_boundary(state)
     ending = close_term(work, owner, work.by_holder(owner), command.finishes)

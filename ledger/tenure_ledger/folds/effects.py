@@ -96,6 +96,16 @@ class Effects(Value, frozen=True):
     by_call: Map[str, str] = Map()
     """Call id -> its latest request id."""
 
+    def listed_calls(self) -> tuple[Call, ...]:
+        """Return the open calls, oldest first."""
+        order = sorted(self.open_calls.items(), key=lambda pair: pair[1])
+        return tuple(self.calls[at] for at, _ in order)
+
+    def listed_approvals(self) -> tuple[Approval, ...]:
+        """Return the open requests, oldest first."""
+        order = sorted(self.open_approvals.items(), key=lambda pair: pair[1])
+        return tuple(self.approvals[at] for at, _ in order)
+
 
 def _judge_intended(_own: object, state: Effects, event: ToolCallIntended) -> Judgement:
     known = state.calls.get((event.key, event.call_id))

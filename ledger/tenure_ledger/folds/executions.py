@@ -48,6 +48,9 @@ class Execution(Value, frozen=True):
 
     key: str
     accepted: int = 0
+    since: int = 0
+    """What a bar must lie above to cover it: the version at which this life of it
+    began. A later term that admits it anew begins another life."""
     admitted: int = 0
     """The latest admission."""
     term: int = 0
@@ -80,7 +83,7 @@ class Execution(Value, frozen=True):
 
     @property
     def known(self) -> int:
-        """The version that bars compare: the latest admission, else the acceptance."""
+        """The latest admission, else the acceptance."""
         return self.admitted or self.accepted
 
 
@@ -210,6 +213,7 @@ def _accept(
     known = replace(
         known,
         accepted=known.accepted or version,
+        since=known.since or version,
         sender=known.sender if known.sender is not None else event.sender,
         digest=known.digest if known.digest is not None else event.content_digest,
         human=known.human or event.vouched_human,
@@ -232,6 +236,7 @@ def _admit(
         known = replace(
             known,
             admitted=version,
+            since=max(known.since or version, own.term_version),
             term=own.term,
             generation=event.generation,
             incarnation=holding.incarnation if holding else None,

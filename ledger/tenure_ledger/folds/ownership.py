@@ -131,6 +131,12 @@ class Ownership(Value, frozen=True):
             return self.holding.agent_id
         return None
 
+    @property
+    def thing(self) -> bool:
+        """Say whether it is a child without agent, which its parent's agent uses."""
+        holding = self.holding
+        return self.parent is not None and (holding is None or not holding.agent_id)
+
     def granted(self, name: str, now: datetime) -> bool:
         """Say whether the owner has this grant at that time."""
         until = self.grants.get(name, now)

@@ -70,15 +70,15 @@ class Recovery(Value, frozen=True):
     def bars(self, known: Execution) -> list[Bar]:
         """Return the bars that cover this execution, oldest first.
 
-        A bar covers what was known at a lower version; what a later term admits anew is
-        a new execution.
+        A bar covers what was accepted or admitted at a lower version; what a later term
+        admits anew is a new execution.
         """
         if not known.open:
             return []
         found = [Bar(*pair) for pair in self.stream_bars.items()]
         found.extend(self.key_bars.get(known.key, ()))
         return sorted(
-            {bar for bar in found if bar.version > known.known},
+            {bar for bar in found if bar.version > known.since},
             key=lambda bar: (bar.version, bar.reason),
         )
 

@@ -167,9 +167,9 @@ def judge(state: State, event: e.Event) -> Judgement:
         said = judge_part(own, getattr(state, part), event)
         verdict = max(verdict, said)
     # A cut said twice is fenced, and yet the same cut.
-    if event.fenced and event.topic != _ADVANCED and verdict != DUPLICATE:
-        if not own.running or event.generation != own.generation:
-            return own.latest
+    fenced = event.fenced and event.topic != _ADVANCED and verdict != DUPLICATE
+    if fenced and not (own.running and event.generation == own.generation):
+        return own.latest
     return verdict
 
 

@@ -33,6 +33,7 @@ __all__ = [
     "check_first",
     "check_moment",
     "check_owner",
+    "check_same_owner",
     "check_seconds",
     "ids",
 ]
@@ -120,6 +121,13 @@ def check_owner(owner: object) -> OwnerRef:
     return owner
 
 
+def check_same_owner(named: OwnerRef, owner: OwnerRef) -> None:
+    """Raise `InvalidInput` when a call or a key is of another owner."""
+    if named != owner:
+        msg = f"this call or key is of {named}, not of {owner}: pass its own owner"
+        raise InvalidInput(msg)
+
+
 def check_authority(authority: object) -> Authority:
     """Return the authority, or raise `InvalidInput`: no write goes without one."""
     if not isinstance(authority, Authority):
@@ -176,7 +184,10 @@ def ids(what: str, values: Iterable[object]) -> tuple[str, ...]:
     if len(given) > IDS_MAX:
         msg = f"{what} has more than {IDS_MAX} ids; that is all that is kept"
         raise InvalidInput(msg)
-    return tuple(dict.fromkeys(check_id(what, value) for value in given))
+    found = dict.fromkeys(check_id(what, value) for value in given)
+    # A set has no order of its own: the same set is the same command everywhere.
+    unordered = isinstance(values, (set, frozenset))
+    return tuple(sorted(found) if unordered else found)
 
 
 def body(what: str, value: object) -> Body:

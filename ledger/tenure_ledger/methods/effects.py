@@ -11,6 +11,7 @@ from tenure_ledger.methods.base import (
     body,
     check_authority,
     check_owner,
+    check_same_owner,
     check_seconds,
 )
 from tenure_ledger.values import (
@@ -47,7 +48,8 @@ class EffectMethods(Methods):
         """Ask a person about one call; return the request.
 
         ``arguments_digest`` is `arguments_digest` of the call's arguments, ``timeout``
-        seconds. The same call asked again has the open request. Raises `KeyReused`.
+        seconds. The same call asked again has the open request. Raises `KeyReused`,
+        `FencedOut`.
         """
         command = approvals.RequestApproval(
             check_authority(authority),
@@ -70,8 +72,9 @@ class EffectMethods(Methods):
     ) -> Approval:
         """Store a person's decision; return the request as it stands.
 
-        The first decision wins: later ones raise `AlreadyDecided`. After the time-out
-        the request is closed instead, and returned with reason ``expired``.
+        The first decision wins. After the time-out the request is closed instead, and
+        returned with reason ``expired``. Raises `UnknownOwner`, `NotFound`,
+        `AlreadyDecided` (later ones).
         """
         check_choice("decision", decision, Decision)
         command = approvals.DecideApproval(
@@ -92,7 +95,11 @@ class EffectMethods(Methods):
         *,
         command_id: str | None = None,
     ) -> ToolCall:
-        """Record a call that waits for approval, without dispatching it."""
+        """Record a call that waits for approval, without dispatching it.
+
+        Raises `NotAdmitted` (not admitted, barred), `AlreadyDecided` (settled),
+        `KeyReused`, `FencedOut`.
+        """
         command = calls.IntendToolCall(
             check_authority(authority),
             check_id("message_id", message_id),
@@ -117,7 +124,8 @@ class EffectMethods(Methods):
 
         Intent, use of the approval and dispatch are one step. ``arguments`` is any
         JSON, ``approval`` a request id. Raises `NotAdmitted` (not admitted, barred,
-        not approved), `AlreadyDecided`, `KeyReused`, `FencedOut`.
+        not approved), `AlreadyDecided`, `KeyReused`, `NotFound` (no such approval),
+        `FencedOut`.
         """
         check_optional_id("approval", approval)
         command = calls.BeginToolCall(
@@ -141,11 +149,13 @@ class EffectMethods(Methods):
         """Record a call's result (any JSON); return its version.
 
         ``call`` is what `begin_tool_call` returned, or ``(message_id, call_id)``. Under
-        an ended holding the result is kept as a late one, and `FencedOut` or
-        `OwnerEnded` is raised with its position in ``.late``.
+        an ended holding the result is kept as a late one, unless one is on record, and
+        `FencedOut` or `OwnerEnded` is raised with the version of that in ``.late``.
+        Raises `NotFound`, `NotAdmitted` (never dispatched), `AlreadyDecided`.
         """
         match call:
             case ToolCall():
+                check_same_owner(call.owner, check_authority(authority).owner)
                 message_id, call_id = call.message_id, call.call_id
             case (message_id, call_id):
                 pass

@@ -51,8 +51,10 @@ class OwnershipMethods(Methods):
         """Take an owner that nobody holds: new, ended or imported.
 
         Messages that wait are carried over in stream order, then ``first`` is admitted.
-        Raises `OwnerIsLive`, `TermRetired` (use `succeed`), `AgentIsBound`, `Deleted`,
-        `Quarantined`, `TooNew`. Source: design section 5, the table.
+        Raises `OwnerIsLive`, `TermRetired` (use `succeed`), `OwnerEnded` (a used thing:
+        use `take_over`), `AgentIsBound`, `Deleted`, `Quarantined`, `TooNew`; for
+        ``first`` `AlreadyDecided`, `AlreadyStripped`, `KeyReused`. Source: design
+        section 5, the table.
         """
         command = ownership.Claim(
             check_owner(owner),
@@ -76,7 +78,7 @@ class OwnershipMethods(Methods):
         """Begin the next term after a cut; what waits is carried over, then ``first``.
 
         Raises `UnknownOwner`, `OwnerIsLive`, `OwnerEnded` (use `claim`),
-        `AgentIsBound`. Source: design sections 5 and 6.
+        `AgentIsBound`, and for ``first`` as `claim`. Source: design sections 5 and 6.
         """
         command = ownership.Succeed(
             check_owner(owner),
@@ -105,16 +107,16 @@ class OwnershipMethods(Methods):
         restart of the same term. A used thing (a child without agent) whose parent is
         held anew needs no evidence: pass ``agent_id=None`` or the parent's agent.
         ``override`` is recorded and outvotes doubt, never proof of life. Raises
-        `OwnerIsLive`, `OwnerMoved`, `TermRetired`, `OwnerEnded`, `AgentIsBound`.
-        Source: design section 5, rule 5.
+        `OwnerIsLive`, `OwnerMoved`, `UnknownOwner`, `TermRetired`, `OwnerEnded`,
+        `FencedOut` (a thing of another agent), `AgentIsBound`, and for ``first`` as
+        `claim`. Source: design section 5, rule 5.
         """
-        check_optional_id("agent_id", agent_id)
         if evidence is not None and not isinstance(evidence, Evidence):
             msg = "evidence must be an Evidence: Evidence.gone(ledger.owner(ref))"
             raise InvalidInput(msg)
         command = ownership.TakeOver(
             check_owner(owner),
-            agent_id,
+            check_optional_id("agent_id", agent_id),
             check_id("author", author),
             evidence,
             check_flag("override", override),
@@ -137,12 +139,10 @@ class OwnershipMethods(Methods):
         A worker that is handed an authority calls it with ``"migration"`` first.
         Raises `FencedOut` and its kind, `OwnerEnded`, `AgentIsBound`.
         """
-        check_choice("reason", reason, Literal["lease_renewal", "migration"])
-        check_optional_id("agent_id", agent_id)
         command = ownership.Advance(
             check_authority(authority),
-            reason,
-            agent_id,
+            check_choice("reason", reason, Literal["lease_renewal", "migration"]),
+            check_optional_id("agent_id", agent_id),
             check_seconds("lease_seconds", lease_seconds),
         )
         return self._authority(command, command_id)
@@ -164,11 +164,10 @@ class OwnershipMethods(Methods):
         uses, whose holding ends with the parent's. Raises `InvalidInput` for grants
         that the parent does not have, `OwnerIsLive`, `AgentIsBound`, `FencedOut`.
         """
-        check_optional_id("agent_id", agent_id)
         command = children.Spawn(
             check_authority(authority),
             check_owner(child),
-            agent_id,
+            check_optional_id("agent_id", agent_id),
             tuple(sorted(ids("grants", grants))),
             check_id("author", author),
             check_seconds("lease_seconds", lease_seconds),
@@ -186,7 +185,8 @@ class OwnershipMethods(Methods):
     ) -> int:
         """Grant a child more of what the parent has; return the child's version.
 
-        ``until`` None is as long as the parent itself has it.
+        ``until`` None is as long as the parent itself has it. Raises `NotFound` (no
+        child), `InvalidInput` (more than the parent has), `FencedOut`.
         """
         command = children.GrantMore(
             check_authority(authority),
@@ -204,7 +204,10 @@ class OwnershipMethods(Methods):
         *,
         command_id: str | None = None,
     ) -> int:
-        """Take grants of a child back (None: all); return the child's version."""
+        """Take grants of a child back (None: all); return the child's version.
+
+        Raises `NotFound` (no child), `FencedOut`.
+        """
         taken = None if grants is None else tuple(sorted(ids("grants", grants)))
         command = children.Revoke(check_authority(authority), check_owner(child), taken)
         return self._version(command, command_id)
@@ -234,7 +237,8 @@ class OwnershipMethods(Methods):
     ) -> int:
         """Delete an owner, its descendants and all their bodies, for good.
 
-        The chain and what was decided stay; return the version. Raises `UnknownOwner`.
+        The chain and what was decided stay; return the version. Raises `UnknownOwner`,
+        `Quarantined`, `TooNew`.
         """
         command = upkeep.DeleteConversation(
             check_owner(owner), check_id("author", author)
@@ -251,7 +255,8 @@ class OwnershipMethods(Methods):
     ) -> int:
         """Say which of two contradicting versions stands; return the version.
 
-        `owner` shows both as ``positions``. Raises `NotFound`, `InvalidInput`.
+        `owner` shows both as ``positions``. Raises `NotFound`, `InvalidInput`,
+        `TooNew`.
         """
         command = upkeep.ResolveQuarantine(
             check_owner(owner),

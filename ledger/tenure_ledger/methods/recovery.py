@@ -11,6 +11,7 @@ from tenure_ledger.methods.base import (
     body,
     check_authority,
     check_owner,
+    check_same_owner,
     ids,
 )
 from tenure_ledger.payloads import (
@@ -59,7 +60,7 @@ class RecoveryMethods(Methods):
         ``payload`` is one of the four ``RuntimeRestart…`` classes, ``execution_config``
         any JSON. ``keys`` None: all executions of the term that are not settled.
         ``revision`` None: one above the stored. Raises `StaleCheckpoint` for a revision
-        that is not above the stored one, `NotAdmitted`, `FencedOut`.
+        that is not above the stored one, `NotAdmitted`, `AlreadyDecided`, `FencedOut`.
         """
         if not isinstance(payload, _PAYLOADS):
             msg = "payload must be one of the four RuntimeRestart… payloads"
@@ -90,8 +91,8 @@ class RecoveryMethods(Methods):
     ) -> int:
         """Drop the live snapshot; return the version.
 
-        With ``revision`` a snapshot of another revision stays, and `StaleCheckpoint` is
-        raised.
+        With ``revision`` a snapshot of another revision stays. Raises `StaleCheckpoint`
+        then, `FencedOut`.
         """
         if revision is not None:
             check_integer("revision", revision, 0)
@@ -127,7 +128,7 @@ class RecoveryMethods(Methods):
         ``keys`` None: all that is known at a lower version and not settled. What a
         person cancelled and nobody started is settled in the same step; whole-stream
         bars reach down to every child spawned before. Raises `UnknownOwner`,
-        `NotFound`.
+        `OwnerEnded`, `NotFound`.
         """
         check_choice("reason", reason, ReplayReason)
         command = checkpoints.BarReplay(
@@ -150,10 +151,11 @@ class RecoveryMethods(Methods):
         """Record what became of work whose holding ended; return the version.
 
         ``key_or_call``: a message id, a key, a `ToolCall` or ``(message_id, call_id)``.
-        The first stands; a second returns its version. Raises `NotFound`,
-        `InvalidInput` while the live holding can report it itself.
+        The first stands; a second returns its version. Raises `UnknownOwner`,
+        `NotFound`, `NotAdmitted` (never an execution), `AlreadyDecided` (completed in
+        time), `InvalidInput` while the live holding can report it itself.
         """
-        message_id, call_id = _key_or_call(key_or_call)
+        message_id, call_id = _key_or_call(check_owner(owner), key_or_call)
         command = calls.LateFact(
             check_owner(owner),
             check_id("author", author),
@@ -165,12 +167,15 @@ class RecoveryMethods(Methods):
 
 
 def _key_or_call(
+    owner: OwnerRef,
     value: str | ChatExecutionKey | ToolCall | tuple[str, str],
 ) -> tuple[str, str | None]:
     match value:
         case ToolCall():
+            check_same_owner(value.owner, owner)
             return value.message_id, value.call_id
         case ChatExecutionKey():
+            check_same_owner(OwnerRef(owner.recovery_class, value.session_id), owner)
             return value.physical_user_message_id, None
         case (message_id, call_id):
             return check_id("message_id", message_id), check_id("call_id", call_id)

@@ -47,16 +47,15 @@ class RelayMethods(Methods):
 
         It lets nothing pass: it waits until it is admitted, by `admit` or by the next
         grant. ``human`` vouches that a person sent it. Raises `KeyReused`,
-        `AlreadyStripped`, `Deleted`, `TooNew`.
+        `AlreadyStripped`, `Deleted`, `TooNew`; for other owners than sessions also
+        `UnknownOwner`, `OwnerEnded`.
         """
-        check_optional_id("sender", sender)
-        check_optional_id("digest", digest)
         command = executions.Accept(
             check_owner(owner),
             check_id("message_id", message_id),
             check_id("author", author),
-            sender,
-            digest,
+            check_optional_id("sender", sender),
+            check_optional_id("digest", digest),
             check_flag("human", human),
         )
         return self._version(command, command_id)
@@ -78,15 +77,12 @@ class RelayMethods(Methods):
         share its admission, start and settle. Raises `FencedOut`, `AlreadyDecided`,
         `AlreadyStripped`, `KeyReused`.
         """
-        check_choice("origin", origin, Origin)
-        check_optional_id("sender", sender)
-        check_optional_id("digest", digest)
         command = executions.Admit(
             check_authority(authority),
             check_id("message_id", message_id),
-            origin,
-            sender,
-            digest,
+            check_choice("origin", origin, Origin),
+            check_optional_id("sender", sender),
+            check_optional_id("digest", digest),
             ids("absorbed", absorbed),
         )
         return self._version(command, command_id)
@@ -104,9 +100,10 @@ class RelayMethods(Methods):
         ``into`` names the running execution that takes the message in; it is settled
         with it. Raises `FencedOut`, `NotAdmitted`, `AlreadyDecided`.
         """
-        check_optional_id("into", into)
         command = executions.Start(
-            check_authority(authority), check_id("message_id", message_id), into
+            check_authority(authority),
+            check_id("message_id", message_id),
+            check_optional_id("into", into),
         )
         return self._version(command, command_id)
 
@@ -120,12 +117,14 @@ class RelayMethods(Methods):
     ) -> int:
         """Record how the execution ended; return its version. The first one stands.
 
-        Under an ended holding the outcome is kept as a late result, and `FencedOut` or
-        `OwnerEnded` is raised with its position in ``.late``.
+        Under an ended holding the outcome is kept as a late result, unless one is on
+        record, and `FencedOut` or `OwnerEnded` is raised with the version of that in
+        ``.late``. Raises `NotAdmitted`, `AlreadyDecided`.
         """
-        check_choice("outcome", outcome, executions.HostOutcome)
         command = executions.Settle(
-            check_authority(authority), check_id("message_id", message_id), outcome
+            check_authority(authority),
+            check_id("message_id", message_id),
+            check_choice("outcome", outcome, executions.HostOutcome),
         )
         return self._version(command, command_id)
 
@@ -143,9 +142,10 @@ class RelayMethods(Methods):
 
         ``handover`` is text for the successor, ``boundary`` the last message of this
         term in the host's list (default: the one started last), ``finishes`` names
-        executions that are done with it. Raises `FencedOut`, `NotAdmitted`.
+        executions that are done with it. Raises `FencedOut`, `NotAdmitted`,
+        `AlreadyDecided`.
         """
-        check_choice("outcome", outcome, Literal["accepted", "continue"])
+        outcome = check_choice("outcome", outcome, Literal["accepted", "continue"])
         if isinstance(boundary, str):
             boundary = Boundary(boundary)
         if boundary is not None and not isinstance(boundary, Boundary):
@@ -176,15 +176,14 @@ class RelayMethods(Methods):
         """Record that the host compacted its history; return the version.
 
         Both floors are message ids; ``state`` is any JSON of the host's. Raises
-        `StaleCheckpoint` for a rewrite generation that is not above the one on record.
+        `StaleCheckpoint` for a rewrite generation that is not above the one on record,
+        `FencedOut`.
         """
-        check_optional_id("prompt_floor", prompt_floor)
-        check_optional_id("checkpoint_seq", checkpoint_seq)
         command = relay.RewriteHistory(
             check_authority(authority),
             check_integer("history_rewrite_generation", history_rewrite_generation, 0),
-            prompt_floor,
-            checkpoint_seq,
+            check_optional_id("prompt_floor", prompt_floor),
+            check_optional_id("checkpoint_seq", checkpoint_seq),
             None if state is None else body("state", state),
         )
         return self._version(command, command_id)
@@ -200,7 +199,7 @@ class RelayMethods(Methods):
     ) -> int:
         """Give an open interrupt up, on record; return the version.
 
-        Raises `NotFound`, `AlreadyDecided`.
+        Raises `UnknownOwner`, `NotFound`, `AlreadyDecided`.
         """
         command = relay.SettleInterrupt(
             check_owner(owner),

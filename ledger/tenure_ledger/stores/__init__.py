@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from urllib.parse import parse_qsl, unquote
 
-from tenure_ledger.errors import InvalidInput
+from tenure_ledger.errors import InvalidInput, StoreUnavailable
 from tenure_ledger.rows import Store, TableSpec
 from tenure_ledger.stores.memory import MemoryStore
 from tenure_ledger.stores.sqlite import SQLiteStore
@@ -25,7 +25,8 @@ def open_store(url: str | None, tables: Sequence[TableSpec] = ()) -> Store:
 
     None means the environment variable ``TENURE_URL``. In a path, ``%3F`` and the like
     stand for the characters that a URL cannot hold. ``memory://`` is a new, empty
-    ledger each time. Raises InvalidInput.
+    ledger each time. Raises InvalidInput, and StoreUnavailable for a relative path
+    where the working folder is gone.
     """
     if url is None:
         url = os.environ.get("TENURE_URL")
@@ -39,9 +40,14 @@ def open_store(url: str | None, tables: Sequence[TableSpec] = ()) -> Store:
     if not separator:
         raise InvalidInput(f"{url!r} is not a URL: give {_FORMS}.")
     if scheme == "sqlite":
-        return SQLiteStore(
-            _path(url, place), durability=_durability(query), tables=tables
-        )
+        path, durability = _path(url, place), _durability(query)
+        try:
+            return SQLiteStore(path, durability=durability, tables=tables)
+        except OSError as error:
+            raise StoreUnavailable(
+                f"{path} is relative, and the folder that this process runs in is gone "
+                f"({error}): give an absolute path, sqlite:////absolute/path.db."
+            ) from error
     if scheme == "memory":
         if rest:
             raise InvalidInput("memory:// takes no name and no options.")
@@ -54,11 +60,19 @@ def open_store(url: str | None, tables: Sequence[TableSpec] = ()) -> Store:
 
 
 def _path(url: str, place: str) -> str:
-    path = unquote(place[1:])
+    # As Python names files: bytes that are no UTF-8 become lone surrogates.
+    path = unquote(place[1:], errors="surrogateescape")
     if not place.startswith("/") or path in ("", "/") or "\0" in path:
         raise InvalidInput(f"{url!r} names no file: give {_FORMS}.")
     if ":memory:" in path:
         raise InvalidInput("A ledger in memory is memory://.")
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:
+        raise InvalidInput(
+            f"{url!r:.200} holds half a surrogate pair, which no file's name can hold: "
+            "decode it before."
+        ) from None
     return path
 
 

@@ -35,6 +35,7 @@ _POSITION_MAX = 2**63 - 1
 _SETUP_SECONDS = 30.0
 
 _Row = TypeVar("_Row", bound=tuple[Any, ...])
+_Fetch = Callable[[sqlite3.Connection, str, tuple[object, ...]], list[_Row]]
 
 
 class SQLiteStore:
@@ -154,12 +155,14 @@ class SQLiteStore:
         self,
         query: str,
         values: tuple[object, ...],
-        fetch: Callable[[sqlite3.Cursor], list[_Row]] = sqlite3.Cursor.fetchall,
+        fetch: _Fetch[_Row] | None = None,
     ) -> list[_Row]:
         try:
             connection = self._pool.get_connection()
             try:
-                return fetch(connection.raw.execute(query, values))
+                if fetch is not None:
+                    return fetch(connection.raw, query, values)
+                return connection.raw.execute(query, values).fetchall()
             except BaseException:
                 connection.close()
                 raise

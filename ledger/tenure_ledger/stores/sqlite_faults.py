@@ -6,6 +6,7 @@ every case but one: an input or output error while COMMIT runs (see `at_commit`)
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from pathlib import Path
 
@@ -20,7 +21,20 @@ from tenure_ledger.errors import (
 )
 from tenure_ledger.rows import Doubtful
 
-__all__ = ["at_commit", "contended", "is_busy", "is_code", "moved", "translate"]
+__all__ = [
+    "at_commit",
+    "contended",
+    "exists",
+    "is_busy",
+    "is_code",
+    "moved",
+    "translate",
+]
+
+_PATH_BYTES_MAX = 500
+"""SQLite takes 512 with what it adds for its own files beside the ledger's."""
+_NAME_BYTES_MAX = 240
+"""Most file systems take 255, again with what SQLite adds."""
 
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL)
 
@@ -37,8 +51,9 @@ def translate(error: sqlite3.Error, path: str) -> Fault | Refused:
         )
     if code == sqlite3.SQLITE_READONLY:
         return _read_only(error, path)
-    if code == sqlite3.SQLITE_CANTOPEN or Path(path).is_dir():
-        return StoreUnavailable(f"Cannot open {path}: {_why_not(path)}")
+    if code == sqlite3.SQLITE_CANTOPEN or _is_folder(path):
+        shown = path if len(path) <= 2 * _PATH_BYTES_MAX else f"{path[:99]}..."
+        return StoreUnavailable(f"Cannot open {shown}: {_why_not(path)}")
     if code == sqlite3.SQLITE_FULL or is_code(error, "SQLITE_IOERR_SHMSIZE"):
         return StoreFull(
             f"No room left for {path}; nothing was written. Free some space and call "
@@ -91,6 +106,16 @@ def is_code(error: sqlite3.Error, *names: str) -> bool:
     return _name(error) in names
 
 
+def exists(path: str) -> bool:
+    """Say whether there is such a file; a path that cannot be looked at has none."""
+    # Path.exists raises OSError for a name that is too long, or a closed folder.
+    return os.path.exists(path)  # noqa: PTH110  see above
+
+
+def _is_folder(path: str) -> bool:
+    return os.path.isdir(path)  # noqa: PTH112  as in `exists`
+
+
 def _primary(error: sqlite3.Error) -> int | None:
     # Errors that the module raises itself (a closed connection) carry no code.
     code: int | None = getattr(error, "sqlite_errorcode", None)
@@ -122,8 +147,14 @@ def moved(path: str) -> StoreUnavailable:
 
 def _why_not(path: str) -> str:
     folder = Path(path).parent
-    if Path(path).is_dir():
+    if _is_folder(path):
         return "it is a folder. Give the path of a file."
-    if not folder.is_dir():
+    longest = max(len(os.fsencode(part)) for part in Path(path).parts)
+    if len(os.fsencode(path)) > _PATH_BYTES_MAX or longest > _NAME_BYTES_MAX:
+        return (
+            f"it is too long. Give a path of at most {_PATH_BYTES_MAX} bytes, each "
+            f"name in it of at most {_NAME_BYTES_MAX}."
+        )
+    if not _is_folder(str(folder)):
         return f"there is no folder {folder}. Make it first."
     return f"this process needs permission on the file and on its folder {folder}."

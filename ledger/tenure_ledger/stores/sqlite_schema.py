@@ -28,7 +28,13 @@ from tenure_ledger.stores.sqlite_connect import (
     set_up_writer,
     sql,
 )
-from tenure_ledger.stores.sqlite_faults import contended, is_busy, is_code, translate
+from tenure_ledger.stores.sqlite_faults import (
+    contended,
+    exists,
+    is_busy,
+    is_code,
+    translate,
+)
 from tenure_ledger.stores.sqlite_fork import CONNECTING
 
 __all__ = ["APPLICATION_ID", "SCHEMA_VERSION", "prepare"]
@@ -96,7 +102,7 @@ def _missing(path: str) -> SchemaMissing:
 
 def _inspect(place: Place) -> tuple[_Found | None, Access]:
     """Return what the file is (None: it cannot be told yet), and how to read it."""
-    at_rest = not any(Path(place.path + end).exists() for end in ("-wal", "-journal"))
+    at_rest = not any(exists(place.path + end) for end in ("-wal", "-journal"))
     try:
         # A log left by a crash is not ours to merge before we know whose file it is.
         return _look(place, "read" if at_rest else "inspect"), "read"
@@ -106,7 +112,7 @@ def _inspect(place: Place) -> tuple[_Found | None, Access]:
             return _look(place, "read"), "read"
         if not is_code(error, "SQLITE_CANTOPEN", "SQLITE_READONLY_DIRECTORY"):
             raise
-        if at_rest and Path(place.path).exists() and not _may_write_beside(place.path):
+        if at_rest and exists(place.path) and not _may_write_beside(place.path):
             # Nobody writes now, and we may not make the files that readers share.
             return _look(place, "immutable"), "immutable"
         # Not there, or not there a moment ago.

@@ -77,7 +77,7 @@ class SQLiteUnit:
     def tail(self, stream: str, version: int) -> Sequence[EventRow]:
         """Return the stream's rows with a version >= ``version``, in order."""
         try:
-            return event_rows(self._open().execute(TAIL, (stream, version)))
+            return event_rows(self._open(), TAIL, (stream, version))
         except sqlite3.Error as error:
             raise self._broken(error) from error
 
@@ -208,9 +208,32 @@ _event_row = cast(
 )
 
 
-def event_rows(cursor: sqlite3.Cursor) -> list[EventRow]:
-    """Return all rows of a query whose columns are those of `EventRow`."""
-    return list(map(_event_row, cursor))
+def event_rows(
+    db: sqlite3.Connection, query: str, values: tuple[object, ...]
+) -> list[EventRow]:
+    """Return all rows of a query whose columns are those of `EventRow`.
+
+    A text that is no UTF-8, which only another program can have written, comes as the
+    bytes that it is: so one bad row is found, and named, by whoever reads it.
+    """
+    try:
+        return list(map(_event_row, db.execute(query, values)))
+    except sqlite3.OperationalError as error:
+        if getattr(error, "sqlite_errorcode", None) is not None:
+            raise
+    # The module's own error: it could not decode.
+    db.text_factory = _text_or_bytes
+    try:
+        return list(map(_event_row, db.execute(query, values)))
+    finally:
+        db.text_factory = str
+
+
+def _text_or_bytes(data: bytes) -> str | bytes:
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return data
 
 
 def _refused_event(error: sqlite3.IntegrityError, path: str) -> Exception:

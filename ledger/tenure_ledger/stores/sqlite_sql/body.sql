@@ -1,1 +1,1 @@
-SELECT body FROM payloads WHERE stream = ? AND digest = ?
+SELECT CAST(body AS BLOB) FROM payloads WHERE stream = ? AND digest = ?

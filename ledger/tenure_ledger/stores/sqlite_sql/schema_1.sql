@@ -56,3 +56,9 @@ BEFORE DELETE ON commands
 BEGIN
     SELECT RAISE(ABORT, 'commands is append-only: no row is ever deleted');
 END;
+
+CREATE TRIGGER payloads_are_never_changed_on_update
+BEFORE UPDATE ON payloads
+BEGIN
+    SELECT RAISE(ABORT, 'payloads are erased whole or kept: no row is ever changed');
+END;
