@@ -143,7 +143,11 @@ class Grouping:
             self._execute([job])
             return True
         finally:
-            self._busy.release(token)
+            try:
+                self._busy.release(token)
+            except BaseException:
+                self._busy.release(token)
+                raise
 
     def _withdraw(self, job: Job) -> bool:
         """Take the job out of the queue; return whether it was still there."""

@@ -207,6 +207,7 @@ class Impatient:
             return
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_signals_at_any_moment_leave_the_ledger_usable(tmp_path: Path) -> None:
     person = Impatient()
     with open_ledger(f"sqlite:///{tmp_path}/relay.db", deadline_seconds=5) as ledger:

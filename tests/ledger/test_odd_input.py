@@ -243,7 +243,7 @@ CLOCKS: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("now", CLOCKS)
+@pytest.mark.parametrize("now", CLOCKS, ids=lambda now: type(now).__name__)
 def test_a_clock_that_tells_no_time_is_refused_and_nothing_is_written(
     tmp_path: Path, now: Any
 ) -> None:

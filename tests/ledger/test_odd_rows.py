@@ -9,7 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from tenure import Corrupt, First, InvalidInput, Ledger, OwnerRef, Problem, open_ledger
+from tenure import (
+    Corrupt,
+    First,
+    InvalidInput,
+    Ledger,
+    OwnerRef,
+    Problem,
+    arguments_digest,
+    open_ledger,
+)
 
 S, OTHER = OwnerRef("session", "ses_1"), OwnerRef("session", "ses_2")
 TRIGGERS = "SELECT name FROM sqlite_master WHERE type = 'trigger'"
@@ -99,9 +108,11 @@ def test_a_state_that_is_text_and_no_utf_8_was_edited(path: Path) -> None:
 
 def test_a_hash_of_another_type_is_a_fault_for_the_head(path: Path) -> None:
     run(path, f"UPDATE stored_events SET hash = 'str' {VERSION_3}")  # noqa: S608  our words
-    with open_ledger(f"sqlite:///{path}") as ledger:
-        with pytest.raises(Corrupt, match=r"position 4 .* verify"):
-            ledger.head()
+    with (
+        open_ledger(f"sqlite:///{path}") as ledger,
+        pytest.raises(Corrupt, match=r"position 4 .* verify"),
+    ):
+        ledger.head()
 
 
 OUTCOMES = [
@@ -117,8 +128,7 @@ OUTCOMES = [
     '{"asked": null}',
     '{"granted": {}, "process": "p"}',
     '{"granted": {"owner": {}}, "process": "p"}',
-    '{"granted": {"owner": {"recovery_class": "UPPER", "owner_id": "x"}}, '
-    '"process": "p"}',
+    '{"granted": {"owner": {"recovery_class": "A", "owner_id": "x"}}, "process": "p"}',
     "[" * 100_000,
 ]
 ASKED_AGAIN: dict[str, Callable[[Ledger], object]] = {
@@ -137,21 +147,22 @@ def test_a_stored_outcome_that_cannot_be_read_is_a_fault(
         first = ask(ledger)
         assert ask(ledger) == first
     for kind in ("TEXT", "BLOB"):
-        run(path, f"UPDATE commands SET outcome = CAST('{outcome}' AS {kind})")  # noqa: S608  our words
-        with open_ledger(f"sqlite:///{path}") as ledger:
-            with pytest.raises(Corrupt, match="stored outcome"):
-                ask(ledger)
+        run(path, f"UPDATE commands SET outcome = CAST('{outcome}' AS {kind})")
+        with (
+            open_ledger(f"sqlite:///{path}") as ledger,
+            pytest.raises(Corrupt, match="stored outcome"),
+        ):
+            ask(ledger)
 
 
 def test_a_body_that_was_changed_is_a_fault_whatever_its_type(path: Path) -> None:
     for body in ("'str'", "x'ff'", "5"):
         run(path, f"UPDATE payloads SET body = {body}")  # noqa: S608  our words
-        with open_ledger(f"sqlite:///{path}") as ledger:
-            (call,) = (one for one in ledger.history(S) if hasattr(one.event, "tool"))
-            digest = getattr(call.event, "arguments", None)
-            assert isinstance(digest, str)
-            with pytest.raises(Corrupt, match="was changed in the store"):
-                ledger.body(S, digest)
+        with (
+            open_ledger(f"sqlite:///{path}") as ledger,
+            pytest.raises(Corrupt, match="was changed in the store"),
+        ):
+            ledger.body(S, arguments_digest({"to": "a"}))
 
 
 @pytest.mark.parametrize(
@@ -168,9 +179,11 @@ def test_a_body_that_was_changed_is_a_fault_whatever_its_type(path: Path) -> Non
 def test_the_file_itself_refuses_to_change_what_is_kept(
     path: Path, statement: str
 ) -> None:
-    with closing(sqlite3.connect(path)) as db, db:
-        with pytest.raises(sqlite3.IntegrityError, match="no row is ever"):
-            db.execute(statement)
+    with (
+        closing(sqlite3.connect(path)) as db,
+        pytest.raises(sqlite3.IntegrityError, match="no row is ever"),
+    ):
+        db.execute(statement)
 
 
 def test_a_head_of_a_longer_ledger_is_not_counted_on(

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 
 from tenure_ledger.errors import Contended
 
 __all__ = ["FairLock", "overdue"]
+
+
+_LOOK_SECONDS = 0.25
+"""How often a waiter looks by itself: a signal may end a release half way."""
 
 
 class FairLock:
@@ -43,9 +48,13 @@ class FairLock:
             gate = threading.Lock()
             gate.acquire()
             self._queue.append((token, gate))
+        until = time.monotonic() + timeout_seconds
         try:
-            # A lock's own time-out ends at threading.TIMEOUT_MAX, some centuries.
-            gate.acquire(timeout=min(max(timeout_seconds, 0), threading.TIMEOUT_MAX))
+            while not self._turn(token):
+                left = until - time.monotonic()
+                if left <= 0:
+                    break
+                gate.acquire(timeout=min(left, _LOOK_SECONDS))
         except BaseException:
             self.release(token)
             raise
@@ -56,6 +65,15 @@ class FairLock:
             self.release(token)
             return False
 
+    def _turn(self, token: object) -> bool:
+        """Return whether it is the turn of ``token``, which waits."""
+        with self._mutex:
+            if self._holder is None and self._queue and self._queue[0][0] is token:
+                # A signal ended a release before it woke its successor.
+                self._queue.popleft()
+                self._holder = token
+            return self._holder is token
+
     def release(self, token: object) -> None:
         """Let the next in the queue go on, or take ``token`` out of the queue."""
         with self._mutex:
@@ -63,10 +81,12 @@ class FairLock:
                 if self._queue:
                     self._queue = deque(w for w in self._queue if w[0] is not token)
                 return
-            self._holder = None
-            if self._queue:
-                self._holder, gate = self._queue.popleft()
-                gate.release()
+            if not self._queue:
+                self._holder = None
+                return
+            self._holder, gate = self._queue[0]
+            self._queue.popleft()
+            gate.release()
 
 
 def overdue(what: str) -> Contended:

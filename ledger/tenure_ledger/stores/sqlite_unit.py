@@ -66,7 +66,11 @@ class SQLiteUnit:
         trace: TracebackType | None,
     ) -> None:
         self._db = None
-        self._writer.end(self._token)
+        try:
+            self._writer.end(self._token)
+        except BaseException:
+            self._writer.end(self._token)
+            raise
         self._begun = False
 
     def __del__(self) -> None:
