@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import MISSING, asdict, dataclass, fields
-from typing import Any, Literal, Protocol, Self, runtime_checkable
+from typing import Any, Literal, Protocol, Self, cast, runtime_checkable
 
 from tenure_ledger.errors import InvalidInput
 
@@ -83,8 +83,9 @@ def kind_of(value: object) -> str:
 def check_text(what: str, value: object, characters_max: int) -> str:
     """Return ``value`` as plain text if every store keeps it as it is.
 
-    Of a subclass of `str` the characters are kept and nothing else. Raises `InvalidInput` for anything but text, for NUL, for half a surrogate pair
-    (half an emoji) and for more than ``characters_max`` characters.
+    Of a subclass of `str` the characters are kept and nothing else. Raises
+    `InvalidInput` for anything but text, for NUL, for half a surrogate pair (half an
+    emoji) and for more than ``characters_max`` characters.
     """
     if not isinstance(value, str):
         msg = f"{what} must be text, not {type(value).__name__}"
@@ -190,7 +191,7 @@ def json_fields(kind: Any, what: str, value: object) -> dict[str, Any]:  # noqa:
     if not isinstance(value, dict):
         msg = f"{what} must be a JSON object, not {kind_of(value)}"
         raise InvalidInput(msg)
-    given: dict[str, Any] = {str(name): inner for name, inner in value.items()}
+    given = dict(cast("dict[str, Any]", value))
     known = {one.name: one.default is MISSING for one in fields(kind)}
     missing = [name for name, needed in known.items() if needed and name not in given]
     odd = [f"{name:.40}" for name in given if name not in known]

@@ -97,7 +97,7 @@ def head_after(store: Store, since: Head | None) -> Head:
     """
     start = since or EMPTY
     digest, position, count = bytes.fromhex(start.digest), start.position, start.count
-    for position, one in store.hashes(start.position):  # noqa: B007  the last is kept
+    for position, one in store.hashes(start.position):
         if type(one) is not bytes:
             msg = f"the hash at position {position} was changed: see verify()"
             raise Corrupt(msg)

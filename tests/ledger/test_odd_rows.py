@@ -52,7 +52,7 @@ def found(path: Path) -> Problem | None:
 
 VERSION_3 = "WHERE originator_id = 'owner:session:ses_1' AND originator_version = 3"
 CHANGES = {
-    # What is done to version 3 of ses_1, at position 4; its stream and version as named.
+    # What is done to version 3 of ses_1, and the stream and version that are named.
     "state = 'str'": (S.stream, 3),
     "state = 5": (S.stream, 3),
     "originator_version = 'x'": (S.stream, 0),
@@ -147,7 +147,8 @@ def test_a_stored_outcome_that_cannot_be_read_is_a_fault(
         first = ask(ledger)
         assert ask(ledger) == first
     for kind in ("TEXT", "BLOB"):
-        run(path, f"UPDATE commands SET outcome = CAST('{outcome}' AS {kind})")
+        change = f"SET outcome = CAST('{outcome}' AS {kind})"
+        run(path, f"UPDATE commands {change}")  # noqa: S608  our words
         with (
             open_ledger(f"sqlite:///{path}") as ledger,
             pytest.raises(Corrupt, match="stored outcome"),

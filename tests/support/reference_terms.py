@@ -93,10 +93,9 @@ def end_term(world: Reference, own: Owner, finishes: tuple[str, ...] = ()) -> No
             settle(own, one.key, "completed")
         elif one.started:
             wanted = not one.covered & CANCELLING
-            if wanted:
-                world.unfinished |= {
-                    m.key for m in own.group(one) if m.human and not m.covered & CANCELLING
-                }
+            human = [m for m in own.group(one) if m.human] if wanted else []
+            left = {m.key for m in human if not m.covered & CANCELLING}
+            world.unfinished |= left
             settle(own, one.key, "retired" if wanted else "cancelled")
         elif not one.accepted:
             for inner in own.group(one)[1:]:

@@ -105,8 +105,8 @@ class SQLiteStore:
 
     def head_position(self) -> int:
         """Return the highest position, 0 when the ledger is empty."""
-        position: int = self._read(_HEAD_POSITION, ())[0][0]
-        return position
+        rows: list[tuple[int]] = self._read(_HEAD_POSITION, ())
+        return rows[0][0]
 
     def rows(self, table: str) -> Sequence[tuple[Column, ...]]:
         """Return all rows of a table, by key, as of one moment.
