@@ -30,10 +30,12 @@ from tenure_ledger.errors import (
     TooNew,
     UnknownOwner,
 )
-from tenure_ledger.events import Event, EventUnion, Recorded, Unknown
-from tenure_ledger.folds.effects import Approval
+from tenure_ledger.events import Event, EventUnion, Fact, Recorded, Unknown
+from tenure_ledger.folds.effects import Approval, Call
 from tenure_ledger.folds.executions import Execution
 from tenure_ledger.folds.notices import NOTICE, Notice
+from tenure_ledger.folds.ownership import Cut, Terminal
+from tenure_ledger.folds.recovery import Checkpoint
 from tenure_ledger.ledger import Ledger
 from tenure_ledger.methods.effects import arguments_digest
 from tenure_ledger.opening import open_ledger
@@ -62,15 +64,19 @@ __all__ = [
     "Approval",
     "Authority",
     "Boundary",
+    "Call",
     "ChatExecutionKey",
+    "Checkpoint",
     "CommandIdReused",
     "Contended",
     "Corrupt",
+    "Cut",
     "Deleted",
     "Event",
     "EventUnion",
     "Evidence",
     "Execution",
+    "Fact",
     "Fault",
     "FencedOut",
     "First",
@@ -102,6 +108,7 @@ __all__ = [
     "StoreFull",
     "StoreUnavailable",
     "TermRetired",
+    "Terminal",
     "TooNew",
     "ToolCall",
     "Unknown",

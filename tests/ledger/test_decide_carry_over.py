@@ -112,6 +112,19 @@ def test_a_waiting_message_keeps_how_it_came(world: World) -> None:
     ]
 
 
+def test_what_was_only_admitted_is_carried_once_it_is_accepted(world: World) -> None:
+    ledger = world.ledger
+    held = ledger.claim(SESSION, ONE, "host")
+    for key in ("accepted later", "never accepted"):
+        ledger.admit(held, key, "assistant_run")
+    at = ledger.accept(SESSION, "accepted later", "gateway")
+    assert at > ledger.owner(SESSION).granted + 2
+    assert ledger.accept(SESSION, "accepted later", "gateway") == at
+    ledger.retire(held, "continue")
+    ledger.succeed(SESSION, TWO, "host")
+    assert [one.key for one in admissions(world)[2:]] == ["accepted later"]
+
+
 def test_only_what_is_accepted_and_untouched_is_carried(world: World) -> None:
     ledger = world.ledger
     held = ledger.claim(SESSION, ONE, "host")

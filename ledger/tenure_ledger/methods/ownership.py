@@ -52,9 +52,9 @@ class OwnershipMethods(Methods):
 
         Messages that wait are carried over in stream order, then ``first`` is admitted.
         Raises `OwnerIsLive`, `TermRetired` (use `succeed`), `OwnerEnded` (a used thing:
-        use `take_over`), `AgentIsBound`, `Deleted`, `Quarantined`, `TooNew`; for
-        ``first`` `AlreadyDecided`, `AlreadyStripped`, `KeyReused`. Source: design
-        section 5, the table.
+        use `take_over`, or `spawn` after its end), `AgentIsBound`, `Deleted`,
+        `Quarantined`, `TooNew`; for ``first`` `AlreadyDecided`, `AlreadyStripped`,
+        `KeyReused`. Source: design section 5, the table.
         """
         command = ownership.Claim(
             check_owner(owner),
