@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
 from worlds import STORES, World
 
 ON_REQUEST = {

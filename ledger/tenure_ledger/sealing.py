@@ -166,8 +166,10 @@ def load_outcome(data: bytes) -> Outcome:
     """
     try:
         match json.loads(data):
-            case {"granted": {"owner": {**owner}, **rest}, "process": str(process)}:
-                return Granted(Authority(OwnerRef(**owner), **rest), process)
+            case {"granted": granted, "process": str(process)}:
+                fields: dict[str, Any] = {**granted}
+                owner = OwnerRef(**fields.pop("owner"))
+                return Granted(Authority(owner, **fields), process)
             case {"called": [str(key), str(call_id)]}:
                 return Called(key, call_id)
             case {"asked": str(request_id)}:
@@ -176,7 +178,7 @@ def load_outcome(data: bytes) -> Outcome:
                 return At(version)
             case _:
                 problem = "it is none of ours"
-    except (ValueError, TypeError, RecursionError, InvalidInput) as error:
+    except (ValueError, TypeError, KeyError, RecursionError, InvalidInput) as error:
         problem = str(error)
     msg = (
         f"a command's stored outcome cannot be read ({problem}): somebody changed the "

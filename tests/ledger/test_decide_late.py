@@ -86,8 +86,9 @@ def test_a_late_settle_is_stored_once_and_refused_each_time(
         assert refusal.value.evidence["late"] == at
     now = world.ledger.owner(SESSION)
     assert (known(world).outcome, known(world).late) == (outcome, at)
-    apart = {"version": 0, "open_executions": ()}
-    assert now._replace(**apart) == status._replace(**apart)
+    assert now._replace(version=0, open_executions=()) == status._replace(
+        version=0, open_executions=()
+    )
 
 
 @pytest.mark.parametrize("end", ["retire", "terminate", "take_over"])

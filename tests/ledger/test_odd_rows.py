@@ -148,7 +148,7 @@ def test_a_stored_outcome_that_cannot_be_read_is_a_fault(
         assert ask(ledger) == first
     for kind in ("TEXT", "BLOB"):
         change = f"SET outcome = CAST('{outcome}' AS {kind})"
-        run(path, f"UPDATE commands {change}")  # noqa: S608  our words
+        run(path, f"UPDATE commands {change}")
         with (
             open_ledger(f"sqlite:///{path}") as ledger,
             pytest.raises(Corrupt, match="stored outcome"),

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+from msgspec.structs import replace
+
 from tenure_ledger import events as e
 from tenure_ledger.decisions.work import (
     At,
@@ -117,7 +119,7 @@ def decide_accept(
     state = states[owner.stream]
     own = state.ownership
     # A quarantine holds up everything but what people send.
-    refusal = blocked(state._replace(quarantine=None), owner)
+    refusal = blocked(replace(state, quarantine=None), owner)
     if refusal is not None:
         return refusal
     if owner.recovery_class != "session":
