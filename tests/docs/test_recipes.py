@@ -69,6 +69,8 @@ def _told(**changes: str) -> str:
         ("pod-7f9c/1", False),
         (None, False),
     ],
+    # Without the texts, which differ in every process that runs a part of the tests.
+    ids=[str(number) for number in range(8)],
 )
 def test_a_holder_is_called_gone_only_where_that_is_certain(
     is_gone: Callable[[str | None], bool], process: str | None, *, gone: bool
