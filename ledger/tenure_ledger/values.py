@@ -210,11 +210,10 @@ class OwnerRef:
     owner_id: str
 
     def __post_init__(self) -> None:
-        set_plain(
-            self,
-            recovery_class=check_name("recovery_class", self.recovery_class),
-            owner_id=check_id("owner_id", self.owner_id),
-        )
+        name = check_name("recovery_class", self.recovery_class)
+        owner_id = check_id("owner_id", self.owner_id)
+        if name is not self.recovery_class or owner_id is not self.owner_id:
+            set_plain(self, recovery_class=name, owner_id=owner_id)
 
     @property
     def stream(self) -> str:

@@ -51,7 +51,7 @@ class Methods:
 
     def _run(self, command: Command, command_id: str | None) -> Answer:
         if command_id is not None:
-            check_id("command_id", command_id)
+            command_id = check_id("command_id", command_id)
         return self._shell.run(command, command_id)
 
     def _authority(self, command: Command, command_id: str | None) -> Authority:
@@ -71,14 +71,19 @@ class Methods:
         if not isinstance(outcome, Asked):
             raise _odd(outcome)
         state = state or self._shell.state(command.owner.stream)
-        return state.effects.approvals[outcome.request_id]
+        found = state.effects.approvals.get(outcome.request_id)
+        if found is None:
+            raise _odd(outcome)
+        return found
 
     def _tool_call(self, command: Command, command_id: str | None) -> ToolCall:
         outcome, state = self._run(command, command_id)
         if not isinstance(outcome, Called):
             raise _odd(outcome)
         state = state or self._shell.state(command.owner.stream)
-        call = state.effects.calls[outcome.key, outcome.call_id]
+        call = state.effects.calls.get((outcome.key, outcome.call_id))
+        if call is None:
+            raise _odd(outcome)
         return self._call_view(command.owner, call, fresh=outcome.fresh)
 
     def _call_view(self, owner: OwnerRef, call: Call, *, fresh: bool) -> ToolCall:
@@ -110,7 +115,7 @@ class Methods:
 
 
 def _odd(outcome: Outcome) -> Corrupt:
-    return Corrupt(f"a command's stored outcome is of another kind: {outcome}")
+    return Corrupt(f"a command's stored outcome does not fit the command: {outcome}")
 
 
 def check_owner(owner: object) -> OwnerRef:

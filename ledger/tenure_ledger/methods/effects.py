@@ -76,7 +76,7 @@ class EffectMethods(Methods):
         returned with reason ``expired``. Raises `UnknownOwner`, `NotFound`,
         `AlreadyDecided` (later ones).
         """
-        check_choice("decision", decision, Decision)
+        decision = check_choice("decision", decision, Decision)
         command = approvals.DecideApproval(
             check_owner(owner),
             check_id("request_id", request_id),
@@ -127,7 +127,7 @@ class EffectMethods(Methods):
         not approved), `AlreadyDecided`, `KeyReused`, `NotFound` (no such approval),
         `FencedOut`.
         """
-        check_optional_id("approval", approval)
+        approval = check_optional_id("approval", approval)
         command = calls.BeginToolCall(
             check_authority(authority),
             check_id("message_id", message_id),

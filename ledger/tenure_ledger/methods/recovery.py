@@ -66,7 +66,7 @@ class RecoveryMethods(Methods):
             msg = "payload must be one of the four RuntimeRestart… payloads"
             raise InvalidInput(msg)
         if revision is not None:
-            check_integer("revision", revision, 0)
+            revision = check_integer("revision", revision, 0)
         stored = {
             # The fields as they are: a dump would change what JSON cannot give back.
             "payload": dict(payload),
@@ -95,7 +95,7 @@ class RecoveryMethods(Methods):
         then, `FencedOut`.
         """
         if revision is not None:
-            check_integer("revision", revision, 0)
+            revision = check_integer("revision", revision, 0)
         command = checkpoints.ClearCheckpoint(
             check_authority(authority), check_id("reason", reason), revision
         )
@@ -130,7 +130,7 @@ class RecoveryMethods(Methods):
         bars reach down to every child spawned before. Raises `UnknownOwner`,
         `OwnerEnded`, `NotFound`.
         """
-        check_choice("reason", reason, ReplayReason)
+        reason = check_choice("reason", reason, ReplayReason)
         command = checkpoints.BarReplay(
             check_owner(owner),
             reason,
@@ -173,7 +173,10 @@ def _key_or_call(
     match value:
         case ToolCall():
             check_same_owner(value.owner, owner)
-            return value.message_id, value.call_id
+            return (
+                check_id("message_id", value.message_id),
+                check_id("call_id", value.call_id),
+            )
         case ChatExecutionKey():
             check_same_owner(OwnerRef(owner.recovery_class, value.session_id), owner)
             return value.physical_user_message_id, None
