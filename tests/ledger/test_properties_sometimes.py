@@ -13,9 +13,9 @@ import pytest
 
 from driving_walk import walk
 
-WALKS = 63
-STEPS = 180
-STATES_MIN = 1200
+WALKS = 80
+STEPS = 170
+STATES_MIN = 1400
 """Distinct states on the fixed walk, with room for an honest change."""
 
 CASES = {

@@ -35,6 +35,7 @@ __all__ = [
     "delete_conversation",
     "grant",
     "resolve_quarantine",
+    "restart",
     "retire",
     "revoke",
     "spawn",
@@ -91,6 +92,19 @@ def take_over(drive: Drive, choose: Chooser) -> object:
     call = said(
         "take_over", own.ref, agent, "host", proof, override=override, first=one
     )
+    return drive.ask(choose, plan, call)
+
+
+def restart(drive: Drive, choose: Chooser) -> object:
+    """Take over by the owner's own agent, with evidence that its last run is gone."""
+    own = in_state(drive, choose, "live")
+    if own.incarnation is None:
+        return None
+    proof = Evidence("gone", own.incarnation, own.version)
+    plan = ownership.take_over(
+        drive.reference, own.ref, own.agent, proof, None, override=False
+    )
+    call = said("take_over", own.ref, own.agent, "host", proof)
     return drive.ask(choose, plan, call)
 
 

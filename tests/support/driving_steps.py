@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from driving import Drive
 from driving_choices import (
@@ -35,6 +35,7 @@ from driving_ownership import (
     delete_conversation,
     grant,
     resolve_quarantine,
+    restart,
     retire,
     revoke,
     spawn,
@@ -45,7 +46,7 @@ from driving_ownership import (
 from driving_words import Chooser
 from tenure_ledger import events as e
 
-__all__ = ["STEPS", "WEIGHTED", "Step", "begin"]
+__all__ = ["STEPS", "THEMES", "Step", "begin", "steps"]
 
 Step = Callable[[Drive, Chooser], object]
 
@@ -68,6 +69,7 @@ STEPS: Mapping[str, Step] = {
         claim,
         succeed,
         take_over,
+        restart,
         advance,
         spawn,
         grant,
@@ -97,34 +99,67 @@ STEPS: Mapping[str, Step] = {
     )
 }
 
-OFTEN = {
-    "claim": 2,
-    "succeed": 3,
-    "retire": 2,
-    "take_over": 3,
-    "spawn": 2,
-    "accept": 2,
-    "admit": 6,
-    "start": 3,
-    "settle": 2,
-    "tool_call": 4,
-    "complete_tool_call": 2,
-    "request_approval": 3,
-    "decide_approval": 4,
-    "save_checkpoint": 2,
-    "mark_output_started": 2,
-    "bar_replay": 2,
-    "again": 3,
-    "move_clock": 2,
-    "strip": 2,
-}
-WEIGHTED = [step for name, step in STEPS.items() for _ in range(OFTEN.get(name, 1))]
-"""The steps, those of the interesting states more than once."""
+THEMES: Sequence[Mapping[str, int]] = (
+    {
+        **dict.fromkeys(STEPS, 1),
+        "claim": 2,
+        "succeed": 3,
+        "retire": 2,
+        "take_over": 3,
+        "spawn": 2,
+        "accept": 2,
+        "admit": 6,
+        "start": 3,
+        "settle": 2,
+        "tool_call": 4,
+        "complete_tool_call": 2,
+        "request_approval": 3,
+        "decide_approval": 4,
+        "save_checkpoint": 2,
+        "mark_output_started": 2,
+        "bar_replay": 2,
+        "again": 3,
+        "move_clock": 2,
+        "strip": 2,
+    },
+    {
+        "claim": 2,
+        "succeed": 4,
+        "retire": 3,
+        "accept": 3,
+        "admit": 8,
+        "start": 6,
+        "settle": 2,
+        "bar_replay": 4,
+        "strip": 1,
+        "again": 1,
+    },
+    {
+        "claim": 2,
+        "succeed": 3,
+        "retire": 1,
+        "accept": 1,
+        "admit": 6,
+        "start": 6,
+        "mark_output_started": 2,
+        "bar_replay": 3,
+        "save_checkpoint": 4,
+        "restart": 5,
+        "again": 1,
+    },
+)
+"""What a walk does how often: everything; the relay; restarts of one session."""
 
 
-def begin(drive: Drive, choose: Chooser) -> None:
+def steps(theme: int) -> list[Step]:
+    """Return the steps of a walk to choose from, the frequent ones more than once."""
+    often = THEMES[theme].items()
+    return [STEPS[name] for name, number in often for _ in range(number)]
+
+
+def begin(drive: Drive, choose: Chooser, theme: int = 0) -> None:
     """Choose what the walk is about; begin with a history of an older version."""
-    drive.focus = choose(range(len(FOCUS)))
+    drive.focus = 0 if theme else choose(range(len(FOCUS)))
     if OLD not in FOCUS[drive.focus]:
         return
     drive.world.append(OLD, e.OwnershipClaimed(author="import", generation=0))

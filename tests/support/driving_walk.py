@@ -9,7 +9,7 @@ from random import Random
 from typing import TypeVar
 
 from driving import Drive
-from driving_steps import WEIGHTED, begin
+from driving_steps import begin, steps
 from driving_words import Chooser
 from worlds import World
 
@@ -29,14 +29,15 @@ def chooser(seed: int) -> Chooser:
 
 
 def walk(
-    seed: int, steps: int, folder: Path, seen: Counter[str] | None = None
+    seed: int, length: int, folder: Path, seen: Counter[str] | None = None
 ) -> Drive:
     """Take a walk and check the whole ledger at its end."""
     choose = chooser(seed)
     drive = Drive(World("memory", folder), seen)
-    begin(drive, choose)
-    for _ in range(steps):
-        choose(WEIGHTED)(drive, choose)
+    theme = (0, 0, 1, 2)[seed % 4]
+    begin(drive, choose, theme)
+    for _ in range(length):
+        choose(steps(theme))(drive, choose)
     drive.finish()
     drive.world.close()
     return drive

@@ -63,7 +63,10 @@ class Stream:
     under: tuple[str, str | None] | None = None
     """Of a used thing: its parent's stream, and the parent's holding at its grant."""
     parent: str | None = None
-    accepted: set[str] = field(default_factory=set[str])
+    accepted: dict[str, int] = field(default_factory=dict[str, int])
+    """Message -> version."""
+    carried: int = 0
+    """The acceptance that this command carried over last."""
     admitted: dict[str, int] = field(default_factory=dict[str, int])
     absorbed: dict[str, str] = field(default_factory=dict[str, str])
     started: set[str] = field(default_factory=set[str])
@@ -108,7 +111,7 @@ class LogChecker:
             own = self.streams.setdefault(recorded.stream, Stream())
             self._fence(own, event)
             self._own(recorded.stream, own, event)
-            self._message(own, event)
+            self._message(own, recorded.version, event)
         self._touched.add(recorded.stream)
         if event.index + 1 == event.count:
             self._settled()
@@ -190,12 +193,17 @@ class LogChecker:
             own.under = (own.parent or "", above) if used else None
         own.live, own.agent = not imported, event.agent_id
 
-    def _message(self, own: Stream, event: Event) -> None:
+    def _message(self, own: Stream, version: int, event: Event) -> None:
         match event:
             case e.SubmissionAccepted():
                 assert event.key not in own.closed, event
-                own.accepted.add(event.key)
+                own.accepted[event.key] = version
             case e.ExecutionAdmitted():
+                # What waits is carried over in the order in which it was accepted.
+                if event.carried_from is not None:
+                    assert event.carried_from == own.accepted[event.key], event
+                    assert event.carried_from > own.carried, event
+                    own.carried = event.carried_from
                 for key in (event.key, *event.absorbed):
                     assert key not in own.started | own.closed, event
                     own.admitted[key] = own.term
@@ -224,11 +232,11 @@ class LogChecker:
             if own.agent is not None:
                 assert (self.agents.get(agent) == stream) == own.live, stream
             assert own.live or own.revision is None, stream
-            for key in own.accepted - own.closed:
+            for key in own.accepted.keys() - own.closed:
                 here = own.live and own.admitted.get(key) == own.term
                 assert here or key not in own.started, (stream, key)
                 assert here or not own.begun, (stream, key)
-            own.begun = False
+            own.begun, own.carried = False, 0
         for one in self.streams.values():
             if one.live and one.under is not None:
                 above = self.streams[one.under[0]]

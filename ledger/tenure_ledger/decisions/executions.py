@@ -444,11 +444,9 @@ def decide_settle(
 
 def _taken_in(state: State, key: str) -> list[str]:
     """Return the open messages that were started into this execution."""
-    return [
-        one.key
-        for one in state.executions.listed()
-        if one.into == key and one.absorbed_by is None
-    ]
+    taken = state.executions.taken.get(key, ())
+    found = [state.executions.by_key[one] for one in taken]
+    return [one.key for one in found if one.open and one.absorbed_by is None]
 
 
 def late(

@@ -95,6 +95,8 @@ class Executions(Value, frozen=True):
     """Keys that are accepted or admitted to the latest term, and open."""
     last_started: Execution | None = None
     """The execution that was started last, as it was then."""
+    taken: Map[str, tuple[str, ...]] = Map()
+    """Running execution -> the messages that it took in."""
 
     def listed(self) -> list[Execution]:
         """Return the open ones in the order in which the stream came to know them."""
@@ -203,7 +205,7 @@ def _known(state: Executions, key: str) -> Execution:
 
 def _update(state: Executions, known: Execution) -> Executions:
     by_key = state.by_key.set(known.key, known)
-    return Executions(by_key, state.open, state.last_started)
+    return Executions(by_key, state.open, state.last_started, state.taken)
 
 
 def _accept(
@@ -219,7 +221,9 @@ def _accept(
         human=known.human or event.vouched_human,
     )
     opened = state.open if event.key in state.open else _opened(state, known, version)
-    return Executions(state.by_key.set(event.key, known), opened, state.last_started)
+    return Executions(
+        state.by_key.set(event.key, known), opened, state.last_started, state.taken
+    )
 
 
 def _opened(state: Executions, known: Execution, version: int) -> Map[str, int]:
@@ -256,7 +260,7 @@ def _admit(
         by_key = by_key.set(key, known)
         if known.open and key not in opened:
             opened = opened.set(key, version)
-    return Executions(by_key, opened, state.last_started)
+    return Executions(by_key, opened, state.last_started, state.taken)
 
 
 def _sharing(state: Executions, known: Execution) -> list[Execution]:
@@ -277,7 +281,10 @@ def _start(
     for known in _sharing(state, _known(state, event.key)):
         now = replace(known, started=version, into=event.into)
         by_key = by_key.set(known.key, now)
-    return Executions(by_key, state.open, by_key.get(event.key))
+    taken = state.taken
+    if event.into is not None:
+        taken = taken.set(event.into, (*taken.get(event.into, ()), event.key))
+    return Executions(by_key, state.open, by_key.get(event.key), taken)
 
 
 def _settle(
@@ -288,7 +295,7 @@ def _settle(
         now = replace(known, settled=version, outcome=event.outcome)
         by_key = by_key.set(known.key, now)
         opened = without(opened, known.key)
-    return Executions(by_key, opened, state.last_started)
+    return Executions(by_key, opened, state.last_started, state.taken)
 
 
 def _output(
@@ -306,6 +313,7 @@ def _strip(
         state.by_key.set(event.key, known),
         without(state.open, event.key),
         state.last_started,
+        state.taken,
     )
 
 
@@ -332,7 +340,7 @@ def _end_term(
         opened = opened.delete(key)
         for one in _sharing(state, ended)[1:]:
             by_key = by_key.set(one.key, replace(one, absorbed_by=None))
-    return Executions(by_key, opened, state.last_started)
+    return Executions(by_key, opened, state.last_started, state.taken)
 
 
 def _revoke(
