@@ -200,6 +200,10 @@ class Owner:
             return False
         return self.status == "live" and known.term == self.term
 
+    def listed(self, known: Message) -> bool:
+        """Say whether it waits or runs; else accepting or admitting it begins anew."""
+        return known.open and (known.accepted > 0 or self.running(known.key))
+
     def waiting(self) -> list[Message]:
         """Return what was accepted and neither started nor settled, in order."""
         found = [m for m in self.messages.values() if m.accepted and m.open]

@@ -191,7 +191,7 @@ def _bar(own: Owner, reason: str, keys: tuple[str, ...] | None) -> None:
     if keys is None:
         own.stream_bars.add(reason)
     for known in list(own.messages.values()):
-        listed = known.open and (known.accepted or own.running(known.key))
+        listed = own.listed(known)
         if not known.open or (keys is not None and known.key not in keys):
             continue
         known.bars.add(reason)

@@ -25,6 +25,9 @@ CANCELLING = frozenset(
 def accept(own: Owner, key: str, digest: str | None, *, human: bool) -> Message:
     """Take a message in."""
     known = own.messages.setdefault(key, Message(key))
+    if not own.listed(known):
+        known.bars.clear()
+        known.old_bars.clear()
     if not known.accepted:
         own.taken_in += 1
         known.accepted = own.taken_in
@@ -51,10 +54,13 @@ def admit(
     known.absorbed = absorbed
     for each in (key, *absorbed):
         one = own.messages.setdefault(each, Message(each))
+        goes_on = own.listed(one)
         one.term = own.term
         one.lead = None if each == key else key
         one.holding = own.incarnation
         one.old_bars.clear()
+        if not goes_on:
+            one.bars.clear()
 
 
 def settle(own: Owner, key: str, outcome: str, version: int = 0) -> None:
@@ -198,8 +204,7 @@ def forbidden(own: Owner) -> set[str]:
         return {r for key in own.checkpoint.keys for r in cover(own, key)}
     found = set(own.stream_bars)
     for one in own.messages.values():
-        listed = one.open and (one.accepted or own.running(one.key))
-        if listed:
+        if own.listed(one):
             found |= one.named
             if own.lead(one.key).output and own.running(one.key):
                 found.add("visible_output_started")

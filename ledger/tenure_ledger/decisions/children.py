@@ -226,7 +226,7 @@ def decide_grant(
     child = work.state(command.child)
     held = child.ownership.grants
     if any(name not in held or held[name] != until for name in command.grants):
-        author = command.authority.agent_id or command.owner.owner_id
+        author = work.state(command.owner).ownership.holder
         envelope = work.by(author, child.ownership.generation)
         event = e.AuthorityGranted(**envelope, grants=command.grants, until=until)
         work.add(command.child.stream, event)
@@ -248,7 +248,7 @@ def decide_revoke(
     wanted = sorted(held) if command.grants is None else command.grants
     taken = tuple(name for name in wanted if name in held)
     if taken:
-        author = command.authority.agent_id or command.owner.owner_id
+        author = work.state(command.owner).ownership.holder
         envelope = work.by(author, child.ownership.generation)
         event = e.AuthorityRevoked(**envelope, grants=taken)
         work.add(command.child.stream, event)

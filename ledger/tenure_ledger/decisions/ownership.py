@@ -338,7 +338,7 @@ def decide_advance(
     grant = Grant(
         owner=owner,
         agent_id=agent_id,
-        author=command.authority.agent_id or owner.owner_id,
+        author=own.holder,
         reason=command.reason,
         lease_seconds=command.lease_seconds,
         fenced=True,

@@ -130,7 +130,7 @@ def decide_retire(
         handover=handover.digest if handover else None,
     )
     at = work.add(owner.stream, cut, handover)
-    author = command.authority.agent_id or owner.owner_id
+    author = own.holder
     release(work, owner, author, own)
     notices.tell(work, owner, author, ending, "retirement_cut")
     return work.decided(At(at))
@@ -185,7 +185,7 @@ def decide_terminate(
         terminal_status=command.status,
     )
     at = work.add(owner.stream, ended)
-    author = command.authority.agent_id or owner.owner_id
+    author = own.holder
     release(work, owner, author, own)
     notices.tell(work, owner, author, ending, command.event_type)
     return work.decided(At(at))

@@ -149,11 +149,7 @@ class Work:
     def by_holder(self, owner: OwnerRef) -> Envelope:
         """Return the envelope of an event that the owner's live holding writes."""
         own = self.state(owner).ownership
-        holding = own.holding
-        author = owner.owner_id
-        if holding is not None:
-            author = holding.agent_id or holding.author
-        return self.by(author, own.generation, fenced=True)
+        return self.by(own.holder, own.generation, fenced=True)
 
     def by(self, author: str, generation: int, *, fenced: bool = False) -> Envelope:
         """Return the envelope of an event under a named author."""

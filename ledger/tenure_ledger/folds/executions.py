@@ -215,7 +215,7 @@ def _accept(
     known = replace(
         known,
         accepted=known.accepted or version,
-        since=known.since or version,
+        since=known.since if event.key in state.open else version,
         sender=known.sender if known.sender is not None else event.sender,
         digest=known.digest if known.digest is not None else event.content_digest,
         human=known.human or event.vouched_human,
@@ -237,10 +237,11 @@ def _admit(
     by_key, opened = state.by_key, state.open
     for key in (event.key, *event.absorbed):
         known = by_key.get(key) or Execution(key)
+        goes_on = key in state.open
         known = replace(
             known,
             admitted=version,
-            since=max(known.since or version, own.term_version),
+            since=max(known.since, own.term_version) if goes_on else version,
             term=own.term,
             generation=event.generation,
             incarnation=holding.incarnation if holding else None,

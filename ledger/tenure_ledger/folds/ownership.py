@@ -132,6 +132,12 @@ class Ownership(Value, frozen=True):
         return None
 
     @property
+    def holder(self) -> str:
+        """The author of what the live holding writes: its agent, else its granter."""
+        holding = self.holding
+        return "nobody" if holding is None else holding.agent_id or holding.author
+
+    @property
     def thing(self) -> bool:
         """Say whether it is a child without agent, which its parent's agent uses."""
         holding = self.holding
