@@ -152,23 +152,31 @@ def advance(
     return Plan(then=then)
 
 
+def _above(world: Reference, own: Owner) -> list[Owner]:
+    """Return the owner, its parent, and so on: none may hand on more than it has."""
+    found = [own]
+    while found[-1].parent is not None:
+        found.append(world.at(found[-1].parent))
+    return found
+
+
 def _within(
     world: Reference, own: Owner, names: Iterable[str], until: datetime | None
 ) -> str | None:
-    """Refuse to hand on what a child itself does not have (rule 5)."""
-    if own.parent is None:
-        return None
-    for name in names:
-        limit = own.grants.get(name, world.now)
-        if limit is not None and (world.now >= limit or (until or limit) > limit):
-            return "invalid_input"
-        if limit is not None and until is None:
-            return "invalid_input"
+    """Refuse to hand on what a child itself does not have (rule 5); a root has all."""
+    for one in _above(world, own):
+        for name in names if one.parent else ():
+            limit = one.grants.get(name, world.now)
+            if limit is not None and (world.now >= limit or (until or limit) > limit):
+                return "invalid_input"
+            if limit is not None and until is None:
+                return "invalid_input"
     return None
 
 
-def _limit(own: Owner, names: Iterable[str]) -> datetime | None:
-    return min((t for n in names if (t := own.grants.get(n))), default=None)
+def _limit(world: Reference, own: Owner, names: Iterable[str]) -> datetime | None:
+    times = [one.grants.get(name) for one in _above(world, own) for name in names]
+    return min((time for time in times if time), default=None)
 
 
 def spawn(
@@ -187,7 +195,7 @@ def spawn(
         return no("deleted")
     strange = new.status != "absent" and child not in own.children
     other = new.parent is not None and new.parent != own.ref
-    until = _limit(own, grants)
+    until = _limit(world, own, grants)
     found = codes(
         NOT_NEW.get(new.status),
         "invalid_input" if strange or other or child == own.ref else None,
@@ -224,7 +232,7 @@ def grant(
     """Grant a child more; what it has costs nothing."""
     own, held = world.at(authority.owner), world.at(child).grants
     refused = _child(world, authority, child)
-    until = until or _limit(own, names)
+    until = until or _limit(world, own, names)
     refused = refused or _within(world, own, names, until)
     if refused:
         return no(refused)

@@ -85,9 +85,10 @@ _PARTS: Mapping[str, Mapping[type[e.Event], Rule[Any]]] = {
 
 _Judge = Callable[[ownership.Ownership, Any, Any], Judgement]
 _Apply = Callable[[ownership.Ownership, Any, int, Any], Any]
+_Routes = tuple[tuple[str, _Judge, _Apply], ...]
 
 
-def _routes(kind: type[e.Event]) -> tuple[tuple[str, _Judge, _Apply], ...]:
+def _routes(kind: type[e.Event]) -> _Routes:
     return tuple(
         (part, rules[kind].judge, rules[kind].apply)
         for part, rules in _PARTS.items()
@@ -98,6 +99,12 @@ def _routes(kind: type[e.Event]) -> tuple[tuple[str, _Judge, _Apply], ...]:
 _ADVANCED = "generation-advanced.v1"
 _ROUTES = {topic: _routes(kind) for topic, kind in EVENTS.items()}
 """By topic the parts that an event touches, so that it costs only those."""
+_PLAIN = {
+    topic: routes
+    for topic, routes in _ROUTES.items()
+    if "ownership" not in {part for part, _, _ in routes}
+}
+"""Those that change no ownership: each part can be judged and applied in one go."""
 
 
 def evolve(state: State, recorded: e.Recorded) -> State:
@@ -109,6 +116,12 @@ def follow(
     state: State, version: int, hashed: bytes, event: e.Event | e.Unknown
 ) -> State:
     """Return the state after the next stored event; never raises."""
+    routes = _PLAIN.get(event.topic)
+    frozen = state.quarantine is not None or state.too_new
+    if routes is not None and not frozen and not isinstance(event, e.Unknown):
+        after = _at_once(state, version, hashed, event, routes)
+        if after is not None:
+            return after
     if state.too_new:
         return replace(state, version=version, hash=hashed)
     if isinstance(event, e.Unknown):
@@ -119,6 +132,27 @@ def follow(
         state = replace(state, version=version, hash=hashed)
         return _quarantined(state, stopped, version, event)
     return _step(state, version, event, {"version": version, "hash": hashed})
+
+
+def _at_once(
+    state: State, version: int, hashed: bytes, event: e.Event, routes: _Routes
+) -> State | None:
+    """Return the state after an event that simply applies; None for all others.
+
+    What `_step` does, in one pass: most of a long stream is read through here.
+    """
+    own = state.ownership
+    changes: dict[str, Any] = {}
+    for part, judge_part, apply_part in routes:
+        before = getattr(state, part)
+        if judge_part(own, before, event) != APPLY:
+            return None
+        changes[part] = apply_part(own, before, version, event)
+    if event.fenced:
+        if not (own.running and event.generation == own.generation):
+            return None
+        return replace(state, version=version, hash=hashed, active=version, **changes)
+    return replace(state, version=version, hash=hashed, **changes)
 
 
 def _step(state: State, version: int, event: e.Event, changes: dict[str, Any]) -> State:
