@@ -163,6 +163,35 @@ def test_what_was_taken_in_by_way_of_another_is_settled_with_the_first(
     assert [known(ledger, key).outcome for key in ("m2", "m3")] == ["completed"] * 2
 
 
+def test_what_was_taken_into_a_taken_one_is_settled_with_that_one(
+    world: World,
+) -> None:
+    ledger = world.ledger
+    one = ledger.claim(SESSION, "a1", "host", first=First("m1", "human"))
+    ledger.start(one, "m1")
+    for key, into in (("m2", "m1"), ("m3", "m2")):
+        ledger.admit(one, key, "human")
+        ledger.start(one, key, into)
+    ledger.settle(one, "m2", "failed")
+    assert known(ledger, "m3").outcome == "failed"
+    assert known(ledger, "m1").outcome is None
+
+
+def test_a_bar_does_not_cover_what_is_admitted_after_it_by_a_later_term(
+    world: World,
+) -> None:
+    ledger = world.ledger
+    one = claim(ledger)
+    ledger.admit(one, "probe", "tool_probe")
+    ledger.retire(one, "continue")
+    two = ledger.succeed(SESSION, "a2", "host")
+    ledger.bar_replay(SESSION, "user_cancelled", "a person")
+    ledger.admit(two, "probe", "tool_probe")
+    assert ledger.begin_tool_call(two, "probe", "c1", "read", {}).state == "fresh"
+    ledger.bar_replay(SESSION, "user_cancelled", "a person")
+    assert known(ledger, "probe").outcome == "cancelled"
+
+
 def test_a_sub_agent_is_not_taken_over_without_an_agent(world: World) -> None:
     ledger = world.ledger
     ledger.spawn(claim(ledger), HELPER, "h/1", author="host")

@@ -106,7 +106,12 @@ def clear_checkpoint(work: Work, owner: OwnerRef, envelope: Envelope) -> None:
 def _outcome(
     state: State, one: Execution, finishes: tuple[str, ...]
 ) -> e.SettleOutcome:
-    if one.key in finishes or (one.into is not None and one.into in finishes):
+    around: dict[str, Execution] = {}
+    at: Execution | None = one
+    while at is not None and at.key not in around:
+        around[at.key] = at
+        at = state.executions.by_key.get(at.into) if at.into else None
+    if not around.keys().isdisjoint(finishes):
         return "completed"
     return "cancelled" if _cancelled(state, one) else "retired"
 

@@ -361,7 +361,9 @@ def decide_start(
         refusal = _running(state, command)
         if refusal is not None:
             return refusal
-    into = None if command.into is None else _taking_in(state, command.into)
+    into = command.into
+    if into is not None:
+        into = state.executions.by_key[into].absorbed_by or into
     return work.decided(At(start(work, command.owner, known, into)))
 
 
@@ -372,12 +374,6 @@ def start(
     key = known.absorbed_by or known.key
     started = e.ExecutionStarted(**work.by_holder(owner), key=key, into=into)
     return work.add(owner.stream, started)
-
-
-def _taking_in(state: State, key: str) -> str:
-    """Return the execution that ends for all: of a merge, of what was taken in."""
-    lead = state.executions.by_key[state.executions.by_key[key].absorbed_by or key]
-    return lead.into or lead.key
 
 
 def _running(state: State, command: Start) -> Rejection | None:
@@ -443,10 +439,16 @@ def decide_settle(
 
 
 def _taken_in(state: State, key: str) -> list[str]:
-    """Return the open messages that were started into this execution."""
-    taken = state.executions.taken.get(key, ())
-    found = [state.executions.by_key[one] for one in taken]
-    return [one.key for one in found if one.open and one.absorbed_by is None]
+    """Return the open messages that were started into it, or into one of these."""
+    found: list[str] = []
+    inside = [key]
+    for at in inside:
+        for one in state.executions.taken.get(at, ()):
+            known = state.executions.by_key[one]
+            if one not in inside and known.open and known.absorbed_by is None:
+                found.append(one)
+                inside.append(one)
+    return found
 
 
 def late(

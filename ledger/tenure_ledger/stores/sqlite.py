@@ -21,7 +21,13 @@ from tenure_ledger.stores.sqlite_recorder import (
 )
 from tenure_ledger.stores.sqlite_schema import prepare
 from tenure_ledger.stores.sqlite_tables import Tables
-from tenure_ledger.stores.sqlite_unit import BODY, TAIL, SQLiteUnit, event_rows
+from tenure_ledger.stores.sqlite_unit import (
+    BODY,
+    TAIL,
+    SQLiteUnit,
+    event_rows,
+    tail_rows,
+)
 from tenure_ledger.stores.sqlite_writer import Writer
 
 __all__ = ["SQLiteStore"]
@@ -76,7 +82,7 @@ class SQLiteStore:
 
     def tail(self, stream: str, version: int) -> Sequence[EventRow]:
         """Return the stream's durable rows with a version >= ``version``."""
-        return self._read(TAIL, (stream, version), event_rows)
+        return self._read(TAIL, (stream, version), tail_rows)
 
     def body(self, stream: str, digest: str) -> bytes | None:
         """Return the stored body, None when it was erased or never stored."""

@@ -21,7 +21,7 @@ from tenure_ledger.stores.sqlite_faults import at_commit, translate
 from tenure_ledger.stores.sqlite_tables import Tables
 from tenure_ledger.stores.sqlite_writer import Writer
 
-__all__ = ["BODY", "TAIL", "SQLiteUnit", "event_rows"]
+__all__ = ["BODY", "TAIL", "SQLiteUnit", "event_rows", "tail_rows"]
 
 TAIL = sql("tail")
 BODY = sql("body")
@@ -81,7 +81,7 @@ class SQLiteUnit:
     def tail(self, stream: str, version: int) -> Sequence[EventRow]:
         """Return the stream's rows with a version >= ``version``, in order."""
         try:
-            return event_rows(self._open(), TAIL, (stream, version))
+            return tail_rows(self._open(), TAIL, (stream, version))
         except sqlite3.Error as error:
             raise self._broken(error) from error
 
@@ -215,20 +215,49 @@ _event_row = cast(
 def event_rows(
     db: sqlite3.Connection, query: str, values: tuple[object, ...]
 ) -> list[EventRow]:
-    """Return all rows of a query whose columns are those of `EventRow`.
+    """Return all rows of a query whose columns are those of `EventRow`."""
+    return _decoded(db, query, values, lambda cursor: list(map(_event_row, cursor)))
+
+
+def tail_rows(
+    db: sqlite3.Connection, query: str, values: tuple[object, ...]
+) -> list[EventRow]:
+    """Return all rows of the stream that ``values`` names first.
+
+    Its name is not read again with each row: a third of the time of a long stream.
+    """
+    stream = values[0]
+    return _decoded(
+        db,
+        query,
+        values,
+        lambda cursor: [
+            _event_row((position, stream, version, topic, state, hashed))
+            for position, version, topic, state, hashed in cursor
+        ],
+    )
+
+
+def _decoded(
+    db: sqlite3.Connection,
+    query: str,
+    values: tuple[object, ...],
+    rows: Callable[[sqlite3.Cursor], list[EventRow]],
+) -> list[EventRow]:
+    """Return the rows of a query.
 
     A text that is no UTF-8, which only another program can have written, comes as the
     bytes that it is: so one bad row is found, and named, by whoever reads it.
     """
     try:
-        return list(map(_event_row, db.execute(query, values)))
+        return rows(db.execute(query, values))
     except sqlite3.OperationalError as error:
         if getattr(error, "sqlite_errorcode", None) is not None:
             raise
     # The module's own error: it could not decode.
     db.text_factory = _text_or_bytes
     try:
-        return list(map(_event_row, db.execute(query, values)))
+        return rows(db.execute(query, values))
     finally:
         db.text_factory = str
 
