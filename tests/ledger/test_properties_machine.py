@@ -42,8 +42,8 @@ ALWAYS = settings(
 FILES = settings(ALWAYS, max_examples=8, stateful_step_count=40)
 LONGER = settings(
     deadline=None,
-    max_examples=1500,
-    stateful_step_count=120,
+    max_examples=400,
+    stateful_step_count=100,
     suppress_health_check=SLOW,
 )
 
@@ -119,6 +119,5 @@ def test_the_ledger_in_a_file_behaves_like_the_reference_and_survives_reopening(
 @pytest.mark.prove
 @pytest.mark.parametrize("machine", [Machine, FileMachine])
 def test_the_ledger_behaves_like_the_reference_for_long(machine: type[Machine]) -> None:
-    examples = 1500 if machine is Machine else 150
-    longer = settings(LONGER, max_examples=examples)
+    longer = LONGER if machine is Machine else settings(LONGER, max_examples=60)
     run_state_machine_as_test(machine, settings=longer)
