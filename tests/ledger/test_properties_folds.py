@@ -29,7 +29,7 @@ ALWAYS = settings(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 FEW = settings(ALWAYS, max_examples=40)
-LONGER = settings(ALWAYS, derandomize=False, max_examples=20_000)
+LONGER = settings(ALWAYS, derandomize=False, max_examples=5_000)
 
 KINDS_MIN = 30
 """Kinds of events on the walks of the ledger itself; a few only the gate writes."""

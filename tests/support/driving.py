@@ -42,7 +42,7 @@ class Drive:
 
     def __init__(self, world: World, seen: Counter[str] | None = None) -> None:
         self.world = world
-        self.ledgers = [world.ledger, world.open(PROCESSES[1])]
+        self.ledgers = [world.open(process) for process in PROCESSES]
         self.reference = Reference(world.now)
         self.focus = 0
         """What the walk is about: a number that the steps know."""
