@@ -27,7 +27,7 @@ from tenure_ledger.errors import (
     refuse,
 )
 from tenure_ledger.events import Recorded
-from tenure_ledger.folds.stream import State, evolve
+from tenure_ledger.folds.stream import State
 from tenure_ledger.grouping import Answer, Grouping, Job
 from tenure_ledger.rows import (
     CommandRow,
@@ -38,7 +38,7 @@ from tenure_ledger.rows import (
     TableSpec,
     Unit,
 )
-from tenure_ledger.sealing import command_digest, load_outcome, seal
+from tenure_ledger.sealing import Sealed, command_digest, load_outcome, seal
 from tenure_ledger.values import kind_of
 
 __all__ = ["Change", "Clock", "Shell", "Tables"]
@@ -48,11 +48,12 @@ Clock = Callable[[], datetime]
 
 
 class Change(NamedTuple):
-    """One appended event and the state of its stream around it."""
+    """What one command did to one stream."""
 
-    recorded: Recorded
     before: State
     after: State
+    events: Sequence[Recorded]
+    """What it appended there, in order; positions are not given yet (0)."""
 
 
 @runtime_checkable
@@ -64,8 +65,14 @@ class Tables(Protocol):
         """The tables, created when the ledger is set up."""
         ...
 
-    def changes(self, changes: Sequence[Change]) -> Iterable[RowChange]:
-        """Return the row changes of one command's events, in the order to apply."""
+    def changes(
+        self, changes: Sequence[Change], body: Callable[[str, str], bytes | None], /
+    ) -> Iterable[RowChange]:
+        """Return the row changes of one command, in the order to apply.
+
+        ``body`` takes a stream and a digest and returns what is stored under it, the
+        command's own bodies included, None when there is nothing.
+        """
         ...
 
 
@@ -213,7 +220,7 @@ class Shell:
         sealed = seal(decided, states, job.command, job.command_id, _new_id)
         changes: Iterable[RowChange] = ()
         if self._tables is not None and sealed.recorded:
-            changes = self._tables.changes(_changes(states, sealed.recorded))
+            changes = self._tables.changes(_changes(states, sealed), unit.body)
         unit.expect({name: state.version for name, state in states.items()})
         unit.add(sealed.events, sealed.command, sealed.bodies, changes, decided.erase)
         own = [row.hash for row in sealed.events if row.stream == stream]
@@ -304,12 +311,12 @@ def _taken(command_id: str, stored: CommandRow) -> Rejection:
     )
 
 
-def _changes(states: dict[str, State], recorded: Sequence[Recorded]) -> list[Change]:
-    """Return each event with the state of its stream before and after it."""
-    now = dict(states)
-    changes: list[Change] = []
-    for one in recorded:
-        before = now[one.stream]
-        after = now[one.stream] = evolve(before, one)
-        changes.append(Change(one, before, after))
-    return changes
+def _changes(before: dict[str, State], sealed: Sealed) -> list[Change]:
+    """Return what the command did, stream by stream."""
+    events: dict[str, list[Recorded]] = {stream: [] for stream in sealed.states}
+    for one in sealed.recorded:
+        events[one.stream].append(one)
+    return [
+        Change(before[stream], after, events[stream])
+        for stream, after in sealed.states.items()
+    ]

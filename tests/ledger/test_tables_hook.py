@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
+from functools import reduce
+from operator import itemgetter
 
 import pytest
 
@@ -28,6 +30,7 @@ from tenure_ledger.stores import MemoryStore, SQLiteStore, open_store
 from worlds import World
 
 S = OwnerRef("session", "ses_1")
+Bodies = Callable[[str, str], bytes | None]
 
 
 class Watched(SeenTable):
@@ -36,14 +39,20 @@ class Watched(SeenTable):
     def __init__(self) -> None:
         self.changed: list[list[Change]] = []
         self.spoil: Callable[[], RowChange | None] = lambda: None
+        self.bodies: list[bytes | None] = []
 
-    def changes(self, changes: Sequence[Change]) -> Iterator[RowChange]:
+    def changes(self, changes: Sequence[Change], body: Bodies) -> Iterator[RowChange]:
         """Return the rows, then what the test adds."""
         self.changed.append(list(changes))
-        return self._rows(changes)
+        return self._rows(changes, body)
 
-    def _rows(self, changes: Sequence[Change]) -> Iterator[RowChange]:
-        yield from super().changes(changes)
+    def _rows(self, changes: Sequence[Change], body: Bodies) -> Iterator[RowChange]:
+        self.bodies = [
+            body(one.stream, one.event.arguments)
+            for one in (one for change in changes for one in change.events)
+            if isinstance(one.event, ToolCallIntended)
+        ]
+        yield from super().changes(changes, body)
         extra = self.spoil()
         if extra is not None:
             yield extra
@@ -131,23 +140,32 @@ def test_the_refusal_that_stores_a_late_fact_changes_its_row_too(desk: Desk) -> 
     assert desk.rows() == desk.expected()
 
 
-def test_the_hook_sees_each_event_between_the_states_around_it(desk: Desk) -> None:
+def test_the_hook_sees_each_command_between_the_states_around_it(desk: Desk) -> None:
     one = desk.ledger.claim(S, "t1", "host", first=First("m1", "human"))
     desk.ledger.retire(one, "continue", "go on")
     streams: dict[str, State] = {}
     seen: list[Recorded] = []
     for changes in desk.tables.changed:
+        assert len({change.after.stream for change in changes}) == len(changes)
         for change in changes:
-            stream = change.recorded.stream
+            stream = change.after.stream
             before = streams.get(stream, State(stream))
             assert change.before == before
-            assert change.after == evolve(before, change.recorded)
+            assert change.after == reduce(evolve, change.events, before)
             streams[stream] = change.after
-            seen.append(change.recorded)
-    stored = list(desk.ledger.events())
-    assert [(at.stream, at.version, at.hash, at.event) for at in seen] == [
-        (at.stream, at.version, at.hash, at.event) for at in stored
-    ]
+            seen.extend(change.events)
+    kept = [(at.stream, at.version, at.hash, at.event) for at in desk.ledger.events()]
+    assert sorted(kept, key=itemgetter(0, 1)) == sorted(
+        ((at.stream, at.version, at.hash, at.event) for at in seen),
+        key=itemgetter(0, 1),
+    )
+
+
+def test_the_hook_can_read_the_bodies_of_its_own_command(desk: Desk) -> None:
+    one = desk.ledger.claim(S, "t1", "host", first=First("m1", "human"))
+    desk.ledger.start(one, "m1")
+    desk.ledger.begin_tool_call(one, "m1", "c1", "shell", {"run": "x"})
+    assert desk.tables.bodies == [b'{"run":"x"}']
 
 
 def unknown_table() -> RowChange | None:
@@ -196,7 +214,11 @@ def test_no_body_of_a_command_that_failed_is_left(desk: Desk) -> None:
     with pytest.raises(ZeroDivisionError):
         ledger.retire(one, "continue", "a secret")
     (changes,) = desk.tables.changed[-1:]
-    digests = [getattr(change.recorded.event, "handover", None) for change in changes]
+    digests = [
+        getattr(one.event, "handover", None)
+        for change in changes
+        for one in change.events
+    ]
     (digest,) = [digest for digest in digests if digest]
     assert ledger.body(S, digest) is None
     ledger.check(one)

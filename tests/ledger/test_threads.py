@@ -104,7 +104,7 @@ def test_a_fault_in_one_command_of_a_group_fails_only_that_one(
     hooked: Ledger, hook: Hook, failure: type[BaseException]
 ) -> None:
     def fails(change: Change) -> bool:
-        event = change.recorded.event
+        event = change.events[0].event
         if isinstance(event, SubmissionAccepted) and event.key == "m7":
             raise failure
         return False

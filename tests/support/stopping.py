@@ -59,10 +59,11 @@ class SeenTable:
 
     specs: Sequence[TableSpec] = (SEEN,)
 
-    def changes(self, changes: Sequence[Change]) -> Iterable[RowChange]:
+    def changes(
+        self, changes: Sequence[Change], _body: Callable[[str, str], bytes | None], /
+    ) -> Iterable[RowChange]:
         """Return a row for each event."""
-        for change in changes:
-            one = change.recorded
+        for one in (one for change in changes for one in change.events):
             assert isinstance(one.event, Event)
             key = (one.stream, one.version)
             yield RowChange("seen", key, (*key, one.event.topic))

@@ -53,7 +53,9 @@ class Hook:
         self.entered.clear()
         self.go_on.clear()
 
-    def changes(self, changes: Sequence[Change]) -> Sequence[RowChange]:
+    def changes(
+        self, changes: Sequence[Change], _body: Callable[[str, str], bytes | None], /
+    ) -> Sequence[RowChange]:
         """Return no rows."""
         self.entered.set()
         assert self.go_on.wait(WAIT_SECONDS)
