@@ -54,6 +54,10 @@ class Call(Value, frozen=True):
     late: int = 0
     result: str | None = None
     """Digest of the result, of a late one too."""
+    intended_at: datetime | None = None
+    dispatched_at: datetime | None = None
+    ended_at: datetime | None = None
+    """When it was completed or closed."""
 
     @property
     def open(self) -> bool:
@@ -79,6 +83,10 @@ class Approval(Value, frozen=True):
     consumed: int = 0
     closed: int = 0
     reason: CloseReason | None = None
+    requested_at: datetime | None = None
+    decided_at: datetime | None = None
+    ended_at: datetime | None = None
+    """When it was consumed or closed."""
 
     @property
     def open(self) -> bool:
@@ -125,6 +133,7 @@ def _intend(
         event.arguments,
         event.idempotency_key,
         version,
+        intended_at=event.recorded_at,
     )
     return _put_call(state, call)
 
@@ -166,7 +175,12 @@ def _complete(
     known = state.calls.get((event.key, event.call_id))
     if known is None:
         return state
-    return _put_call(state, replace(known, completed=version, result=event.result))
+    return _put_call(
+        state,
+        replace(
+            known, completed=version, result=event.result, ended_at=event.recorded_at
+        ),
+    )
 
 
 def _judge_closed(_own: object, state: Effects, event: ToolCallClosed) -> Judgement:
@@ -184,7 +198,12 @@ def _close(
     known = state.calls.get((event.key, event.call_id))
     if known is None:
         return state
-    return _put_call(state, replace(known, closed=version, outcome=event.outcome))
+    return _put_call(
+        state,
+        replace(
+            known, closed=version, outcome=event.outcome, ended_at=event.recorded_at
+        ),
+    )
 
 
 def _judge_late(_own: object, state: Effects, event: LateResult) -> Judgement:
@@ -233,6 +252,7 @@ def _request(
         event.timeout_seconds,
         event.expires_at,
         version,
+        requested_at=event.recorded_at,
     )
     return _put_approval(state, approval)
 
@@ -253,7 +273,13 @@ def _decide(
     if known is None:
         return state
     decision, author = event.decision, event.author
-    known = replace(known, decided=version, decision=decision, author=author)
+    known = replace(
+        known,
+        decided=version,
+        decision=decision,
+        author=author,
+        decided_at=event.recorded_at,
+    )
     return _put_approval(state, known)
 
 
@@ -270,7 +296,9 @@ def _consume(
     known = state.approvals.get(event.request_id)
     if known is None:
         return state
-    return _put_approval(state, replace(known, consumed=version))
+    return _put_approval(
+        state, replace(known, consumed=version, ended_at=event.recorded_at)
+    )
 
 
 def _judge_ended(_own: object, state: Effects, event: ApprovalClosed) -> Judgement:
@@ -284,7 +312,10 @@ def _end(_own: object, state: Effects, version: int, event: ApprovalClosed) -> E
     known = state.approvals.get(event.request_id)
     if known is None:
         return state
-    return _put_approval(state, replace(known, closed=version, reason=event.reason))
+    return _put_approval(
+        state,
+        replace(known, closed=version, reason=event.reason, ended_at=event.recorded_at),
+    )
 
 
 def _put_approval(state: Effects, approval: Approval) -> Effects:

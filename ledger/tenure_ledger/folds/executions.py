@@ -7,6 +7,9 @@ Source of the rules: design sections 4, 5 and 6.
 
 from __future__ import annotations
 
+from datetime import datetime
+from typing import NamedTuple
+
 from immutables import Map
 from msgspec.structs import replace
 
@@ -75,6 +78,12 @@ class Execution(Value, frozen=True):
     absorbed_by: str | None = None
     into: str | None = None
     """The running execution that took it in."""
+    known_at: datetime | None = None
+    """When the ledger first heard of it."""
+    admitted_at: datetime | None = None
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    """When it was settled or stripped, whichever came first."""
 
     @property
     def open(self) -> bool:
@@ -87,6 +96,14 @@ class Execution(Value, frozen=True):
         return self.admitted or self.accepted
 
 
+class AtWork(NamedTuple):
+    """The message that a term works on: started last, else the first admitted."""
+
+    term: int = 0
+    key: str | None = None
+    started: bool = False
+
+
 class Executions(Value, frozen=True):
     """Every execution of an owner."""
 
@@ -97,6 +114,7 @@ class Executions(Value, frozen=True):
     """The execution that was started last, as it was then."""
     taken: Map[str, tuple[str, ...]] = Map()
     """Running execution -> the messages that it took in."""
+    at_work: AtWork = AtWork()
 
     def listed(self) -> list[Execution]:
         """Return the open ones in the order in which the stream came to know them."""
@@ -204,8 +222,7 @@ def _known(state: Executions, key: str) -> Execution:
 
 
 def _update(state: Executions, known: Execution) -> Executions:
-    by_key = state.by_key.set(known.key, known)
-    return Executions(by_key, state.open, state.last_started, state.taken)
+    return replace(state, by_key=state.by_key.set(known.key, known))
 
 
 def _accept(
@@ -219,11 +236,10 @@ def _accept(
         sender=known.sender if known.sender is not None else event.sender,
         digest=known.digest if known.digest is not None else event.content_digest,
         human=known.human or event.vouched_human,
+        known_at=known.known_at or event.recorded_at,
     )
     opened = state.open if event.key in state.open else _opened(state, known, version)
-    return Executions(
-        state.by_key.set(event.key, known), opened, state.last_started, state.taken
-    )
+    return replace(state, by_key=state.by_key.set(event.key, known), open=opened)
 
 
 def _opened(state: Executions, known: Execution, version: int) -> Map[str, int]:
@@ -246,6 +262,8 @@ def _admit(
             generation=event.generation,
             incarnation=holding.incarnation if holding else None,
             absorbed_by=None if key == event.key else event.key,
+            known_at=known.known_at or event.recorded_at,
+            admitted_at=event.recorded_at,
         )
         if key == event.key:
             known = replace(
@@ -261,7 +279,10 @@ def _admit(
         by_key = by_key.set(key, known)
         if known.open and key not in opened:
             opened = opened.set(key, version)
-    return Executions(by_key, opened, state.last_started, state.taken)
+    at_work = state.at_work
+    if at_work.term != own.term:
+        at_work = AtWork(own.term, event.key)
+    return replace(state, by_key=by_key, open=opened, at_work=at_work)
 
 
 def _sharing(state: Executions, known: Execution) -> list[Execution]:
@@ -276,16 +297,24 @@ def _sharing(state: Executions, known: Execution) -> list[Execution]:
 
 
 def _start(
-    _own: object, state: Executions, version: int, event: ExecutionStarted
+    own: Ownership, state: Executions, version: int, event: ExecutionStarted
 ) -> Executions:
     by_key = state.by_key
     for known in _sharing(state, _known(state, event.key)):
-        now = replace(known, started=version, into=event.into)
+        now = replace(
+            known, started=version, started_at=event.recorded_at, into=event.into
+        )
         by_key = by_key.set(known.key, now)
     taken = state.taken
     if event.into is not None:
         taken = taken.set(event.into, (*taken.get(event.into, ()), event.key))
-    return Executions(by_key, state.open, by_key.get(event.key), taken)
+    return replace(
+        state,
+        by_key=by_key,
+        last_started=by_key.get(event.key),
+        taken=taken,
+        at_work=AtWork(own.term, event.into or event.key, started=True),
+    )
 
 
 def _settle(
@@ -293,10 +322,15 @@ def _settle(
 ) -> Executions:
     by_key, opened = state.by_key, state.open
     for known in _sharing(state, _known(state, event.key)):
-        now = replace(known, settled=version, outcome=event.outcome)
+        now = replace(
+            known,
+            settled=version,
+            outcome=event.outcome,
+            ended_at=known.ended_at or event.recorded_at,
+        )
         by_key = by_key.set(known.key, now)
         opened = without(opened, known.key)
-    return Executions(by_key, opened, state.last_started, state.taken)
+    return replace(state, by_key=by_key, open=opened)
 
 
 def _output(
@@ -309,12 +343,17 @@ def _strip(
     _own: object, state: Executions, version: int, event: StaleRequestStripped
 ) -> Executions:
     known = _known(state, event.key)
-    known = replace(known, stripped=version, verdict=event.verdict)
-    return Executions(
-        state.by_key.set(event.key, known),
-        without(state.open, event.key),
-        state.last_started,
-        state.taken,
+    known = replace(
+        known,
+        stripped=version,
+        verdict=event.verdict,
+        known_at=known.known_at or event.recorded_at,
+        ended_at=known.ended_at or event.recorded_at,
+    )
+    return replace(
+        state,
+        by_key=state.by_key.set(event.key, known),
+        open=without(state.open, event.key),
     )
 
 
@@ -341,7 +380,7 @@ def _end_term(
         opened = opened.delete(key)
         for one in _sharing(state, ended)[1:]:
             by_key = by_key.set(one.key, replace(one, absorbed_by=None))
-    return Executions(by_key, opened, state.last_started, state.taken)
+    return replace(state, by_key=by_key, open=opened)
 
 
 def _revoke(

@@ -6,6 +6,8 @@ pending again when it ends otherwise (design section 6).
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from immutables import Map
 from msgspec.structs import replace
 
@@ -71,6 +73,9 @@ class Notice(Value, frozen=True):
     key: str | None = None
     """The execution that it was delivered to."""
     done: int = 0
+    issued_at: datetime | None = None
+    delivered_at: datetime | None = None
+    done_at: datetime | None = None
 
     @property
     def text(self) -> str:
@@ -111,6 +116,7 @@ def _issue(_own: object, state: Notices, version: int, event: NoticeIssued) -> N
         event.event_type,
         event.reasons,
         event.facts,
+        issued_at=event.recorded_at,
     )
     return Notices(
         state.by_id.set(event.notice, notice),
@@ -131,7 +137,9 @@ def _deliver(
     known = state.by_id.get(event.notice)
     if known is None:
         return state
-    known = replace(known, delivered=version, key=event.key)
+    known = replace(
+        known, delivered=version, key=event.key, delivered_at=event.recorded_at
+    )
     return Notices(state.by_id.set(event.notice, known), state.pending)
 
 
@@ -147,10 +155,13 @@ def _settled(
         if known.key != event.key:
             continue
         if event.outcome == "completed":
-            by_id = by_id.set(at, replace(known, done=version))
+            done = replace(known, done=version, done_at=event.recorded_at)
+            by_id = by_id.set(at, done)
             pending = without(pending, at)
         else:
-            by_id = by_id.set(at, replace(known, delivered=0, key=None))
+            by_id = by_id.set(
+                at, replace(known, delivered=0, key=None, delivered_at=None)
+            )
     return Notices(by_id, pending)
 
 

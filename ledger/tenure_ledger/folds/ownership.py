@@ -53,10 +53,11 @@ class Holding(Value, frozen=True):
     lease_until: datetime | None
     granted: int
     """Version of the event that gave it."""
+    granted_at: datetime
 
 
 class Cut(Value, frozen=True):
-    """The latest retirement cut."""
+    """A retirement cut: the end of one term."""
 
     version: int
     generation: int
@@ -64,15 +65,23 @@ class Cut(Value, frozen=True):
     outcome: CutOutcome
     boundary: Boundary | None
     handover: str | None
+    """Digest of the hand-over."""
+    agent_id: str | None
+    """The agent whose term it ended."""
+    author: str
+    at: datetime
 
 
 class Terminal(Value, frozen=True):
-    """The terminal event that stands."""
+    """The terminal event of one generation."""
 
     version: int
+    generation: int
     event_type: str
     status: str
     incarnation: str | None
+    author: str
+    at: datetime
 
 
 class Child(Value, frozen=True):
@@ -97,8 +106,14 @@ class Ownership(Value, frozen=True):
     """Number of terms begun."""
     term_version: int = 0
     """Version of the event that began the latest term."""
+    cuts: Map[int, Cut] = Map()
+    """Every cut, by version."""
     cut: Cut | None = None
+    """The latest one."""
+    ends: Map[int, Terminal] = Map()
+    """Every terminal event, by version."""
     terminal: Terminal | None = None
+    """The one that stands."""
     parent: OwnerRef | None = None
     grants: Map[str, datetime | None] = Map()
     """What the owner was granted, and until when (None: for good)."""
@@ -106,6 +121,7 @@ class Ownership(Value, frozen=True):
     """By stream."""
     ended: int = 0
     """Version of the event that ended the latest holding without another grant."""
+    ended_at: datetime | None = None
     retired: Map[str, int] = Map()
     """Incarnations that a cut ended, with the version of that cut."""
 
@@ -260,6 +276,7 @@ def _grant(
         reason=reason,
         lease_until=event.lease_until,
         granted=version,
+        granted_at=event.recorded_at,
     )
     same_agent = before is not None and before.agent_id == event.agent_id
     goes_on = own.live and same_agent and reason in {"instance_restart", "migration"}
@@ -274,6 +291,7 @@ def _grant(
         parent=parent,
         grants=grants,
         ended=version if imported else own.ended,
+        ended_at=event.recorded_at if imported else own.ended_at,
     )
 
 
@@ -293,11 +311,22 @@ def _cut(_own: object, own: Ownership, version: int, event: RetirementCut) -> Ow
         outcome=event.outcome,
         boundary=event.boundary,
         handover=event.handover,
+        agent_id=own.holding.agent_id if own.holding else None,
+        author=event.author,
+        at=event.recorded_at,
     )
     retired = own.retired
     if incarnation is not None:
         retired = retired.set(incarnation, version)
-    return replace(own, status="cut", cut=cut, ended=version, retired=retired)
+    return replace(
+        own,
+        status="cut",
+        cuts=own.cuts.set(version, cut),
+        cut=cut,
+        ended=version,
+        ended_at=cut.at,
+        retired=retired,
+    )
 
 
 def _revoke(
@@ -308,7 +337,13 @@ def _revoke(
         if name in grants:
             grants = grants.delete(name)
     if event.ends_holding:
-        return replace(own, status="revoked", ended=version, grants=grants)
+        return replace(
+            own,
+            status="revoked",
+            ended=version,
+            ended_at=event.recorded_at,
+            grants=grants,
+        )
     return replace(own, grants=grants)
 
 
@@ -316,8 +351,19 @@ def _end(
     _own: object, own: Ownership, version: int, event: OwnerTerminated
 ) -> Ownership:
     incarnation = own.holding.incarnation if own.holding else None
-    end = Terminal(version, event.event_type, event.terminal_status, incarnation)
-    return replace(own, status="terminal", terminal=end, ended=version)
+    end = Terminal(
+        version=version,
+        generation=event.generation,
+        event_type=event.event_type,
+        status=event.terminal_status,
+        incarnation=incarnation,
+        author=event.author,
+        at=event.recorded_at,
+    )
+    ends = own.ends.set(version, end)
+    return replace(
+        own, status="terminal", ends=ends, terminal=end, ended=version, ended_at=end.at
+    )
 
 
 def _spawn(
@@ -336,9 +382,9 @@ def _grant_more(
 
 
 def _delete(
-    _own: object, own: Ownership, version: int, _event: ConversationDeleted
+    _own: object, own: Ownership, version: int, event: ConversationDeleted
 ) -> Ownership:
-    return replace(own, status="deleted", ended=version)
+    return replace(own, status="deleted", ended=version, ended_at=event.recorded_at)
 
 
 RULES: Rules[Ownership] = {

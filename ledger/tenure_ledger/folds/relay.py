@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from immutables import Map
 from msgspec.structs import replace
 
@@ -9,6 +11,7 @@ from tenure_ledger.events import (
     HistoryRewritten,
     InterruptSettled,
     StaleRequestStripped,
+    StripVerdict,
 )
 from tenure_ledger.folds.judgement import (
     APPLY,
@@ -39,8 +42,14 @@ class Interrupt(Value, frozen=True):
 
     interrupt_id: str
     key: str
+    verdict: StripVerdict
+    cut: int
+    """Version of the cut that the request came after."""
+    author: str
     opened: int
+    opened_at: datetime
     settled: int = 0
+    settled_at: datetime | None = None
     outcome: str | None = None
 
 
@@ -80,9 +89,18 @@ def _strip(
     _own: object, state: Relay, version: int, event: StaleRequestStripped
 ) -> Relay:
     at = event.interrupt_id
+    opened = Interrupt(
+        at,
+        event.key,
+        event.verdict,
+        event.cut,
+        event.author,
+        version,
+        event.recorded_at,
+    )
     return Relay(
         state.rewrite,
-        state.interrupts.set(at, Interrupt(at, event.key, version)),
+        state.interrupts.set(at, opened),
         state.open_interrupts.set(at, version),
     )
 
@@ -101,7 +119,12 @@ def _settle(_own: object, state: Relay, version: int, event: InterruptSettled) -
     known = state.interrupts.get(at)
     if known is None:
         return state
-    known = replace(known, settled=version, outcome=event.outcome)
+    known = replace(
+        known,
+        settled=version,
+        outcome=event.outcome,
+        settled_at=event.recorded_at,
+    )
     return Relay(
         state.rewrite,
         state.interrupts.set(at, known),
