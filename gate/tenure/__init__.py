@@ -36,9 +36,7 @@ from tenure_ledger.folds.executions import Execution
 from tenure_ledger.folds.notices import NOTICE, Notice
 from tenure_ledger.folds.ownership import Cut, Terminal
 from tenure_ledger.folds.recovery import Checkpoint
-from tenure_ledger.ledger import Ledger
 from tenure_ledger.methods.effects import arguments_digest
-from tenure_ledger.opening import open_ledger
 from tenure_ledger.payloads import (
     RuntimeRestartQueuedSubmission,
     RuntimeRestartReactionLoopState,
@@ -55,6 +53,8 @@ from tenure_ledger.values import (
 )
 from tenure_ledger.verification import Head, Problem, Verification
 from tenure_ledger.views import OwnerView, ToolCall
+from tenure_projections.ledger import Ledger
+from tenure_projections.opening import open_ledger
 
 __all__ = [
     "NOTICE",

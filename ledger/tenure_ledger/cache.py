@@ -31,7 +31,11 @@ class Cache:
     def get(self, stream: str) -> State:
         """Return the state as it was seen last."""
         with self._lock:
-            return self._states.get(stream) or State(stream)
+            state = self._states.get(stream)
+            if state is None:
+                return State(stream)
+            self._states.move_to_end(stream)
+            return state
 
     def put(self, state: State) -> None:
         """Remember a state that is durable."""
@@ -66,11 +70,13 @@ def caught_up(
         state = _from_zero(stream, tail)
     else:
         rows = tail(stream, state.version)
-        if rows and rows[0].hash == state.hash:
-            state = load(state, rows[1:])
-        else:
+        if not rows or rows[0].hash != state.hash:
             cache.forget(stream)
             state = _from_zero(stream, tail)
+        elif len(rows) == 1:
+            return state
+        else:
+            state = load(state, rows[1:])
     cache.put(state)
     return state
 

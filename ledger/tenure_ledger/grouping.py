@@ -48,6 +48,8 @@ class Job:
         self, command: Command, given_id: str | None, command_id: str, until: float
     ) -> None:
         self.command = command
+        self.stream = command.owner.stream
+        """Where the command id is kept: the stream of the first-named owner."""
         self.given_id = given_id
         """The caller's command id, if there is one."""
         self.command_id = command_id

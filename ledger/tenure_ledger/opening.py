@@ -5,33 +5,27 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from tenure_ledger.errors import InvalidInput
-from tenure_ledger.ledger import Ledger
 from tenure_ledger.methods.base import check_seconds
 from tenure_ledger.process import process_name
 from tenure_ledger.shell import Clock, Shell, Tables
 from tenure_ledger.stores import open_store
 from tenure_ledger.values import check_id
 
-__all__ = ["open_ledger"]
+__all__ = ["open_shell"]
 
 
-def open_ledger(
-    url: str | None = None,
+def open_shell(
+    url: str | None,
     *,
     process: str | None = None,
     clock: Clock | None = None,
     deadline_seconds: float = 30.0,
     tables: Tables | None = None,
-) -> Ledger:
-    """Return the ledger at ``url``; nothing is read or written before its first use.
+) -> Shell:
+    """Return what a ledger runs its commands in; nothing is read or written yet.
 
-    ``sqlite:///relay.db`` (``?durability=normal`` may lose the last commits at a power
-    cut), ``memory://``, or None for the environment's ``TENURE_URL``. ``process`` names
-    this run of this process (default: host, boot, process id and its start). ``clock``
-    returns the time with a zone. No call waits longer than ``deadline_seconds`` for
-    other writers: then it raises `Contended` (nothing was written), or `OutcomeUnknown`
-    when its commit was already on its way. ``tables`` are written in the same
-    transaction as the events. Raises `InvalidInput`.
+    ``tables`` are written in the same transaction as the events. The rest is said in
+    `tenure_projections.opening.open_ledger`. Raises `InvalidInput`.
     """
     if process is not None:
         process = check_id("process", process)
@@ -43,17 +37,19 @@ def open_ledger(
         msg = f"clock must be callable, not {type(clock).__name__}"
         raise InvalidInput(msg)
     if tables is not None and not isinstance(tables, Tables):
-        msg = f"tables must have specs and changes, not {type(tables).__name__}"
+        msg = f"tables must have specs, fill and changes, not {type(tables).__name__}"
         raise InvalidInput(msg)
-    store = open_store(url, tables.specs if tables is not None else ())
-    shell = Shell(
+    if tables is None:
+        store = open_store(url)
+    else:
+        store = open_store(url, tables.specs, tables.fill)
+    return Shell(
         store,
         clock=clock or _now,
         process=process_name if process is None else lambda: process,
         deadline_seconds=deadline,
         tables=tables,
     )
-    return Ledger(shell)
 
 
 def _now() -> datetime:

@@ -8,7 +8,7 @@ work is one transaction.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol
 
@@ -20,7 +20,9 @@ __all__ = [
     "Conflict",
     "Doubtful",
     "EventRow",
+    "Fill",
     "RowChange",
+    "Snapshot",
     "Store",
     "TableSpec",
     "Unit",
@@ -87,6 +89,40 @@ class RowChange(NamedTuple):
     row: tuple[Column, ...] | None
 
 
+class Snapshot(Protocol):
+    """All that is durable at one moment, whatever is written meanwhile."""
+
+    @property
+    def position(self) -> int:
+        """The highest position in it, 0 when the ledger is empty."""
+        ...
+
+    def streams(self) -> Iterator[str]:
+        """Yield the name of every stream, in order of their UTF-8 bytes."""
+        ...
+
+    def tail(self, stream: str, version: int) -> Sequence[EventRow]:
+        """Return the stream's rows with a version >= ``version``, in order."""
+        ...
+
+    def body(self, stream: str, digest: str) -> bytes | None:
+        """Return the stored body, None when it was erased or never stored."""
+        ...
+
+    def rows(
+        self, table: str, where: Mapping[str, Column] | None = None
+    ) -> Iterator[tuple[Column, ...]]:
+        """Yield a table's rows by key, those that match ``where`` if it is given.
+
+        Raises `InvalidInput` when the store was not opened with this table.
+        """
+        ...
+
+
+Fill = Callable[[Snapshot, Sequence[str]], Iterable[RowChange]]
+"""Returns the rows of new tables, by their names, in a ledger that has events."""
+
+
 class Unit(Protocol):
     """One transaction: read what is durable, add to it, commit once.
 
@@ -103,6 +139,15 @@ class Unit(Protocol):
 
     def body(self, stream: str, digest: str) -> bytes | None:
         """Return the stored body, None when it was erased or never stored."""
+        ...
+
+    def rows(
+        self, table: str, where: Mapping[str, Column]
+    ) -> Sequence[tuple[Column, ...]]:
+        """Return a table's rows with these values, by key, as this unit sees them.
+
+        Raises `InvalidInput` when the store was not opened with this table.
+        """
         ...
 
     def add(
@@ -181,6 +226,18 @@ class Store(Protocol):
 
     def head_position(self) -> int:
         """Return the highest position, 0 when the ledger is empty."""
+        ...
+
+    def snapshot(self) -> AbstractContextManager[Snapshot]:
+        """Return what is durable now, to be read at leisure; no writer waits for it."""
+        ...
+
+    def watch(self) -> AbstractContextManager[Callable[[], int]]:
+        """Return a function whose answer changes when anybody has committed."""
+        ...
+
+    def define(self, specs: Sequence[TableSpec]) -> None:
+        """Create further tables, which only their own writer keeps, if missing."""
         ...
 
     def setup(self) -> None:

@@ -26,7 +26,7 @@ from tenure_ledger.decisions.work import (
     States,
 )
 from tenure_ledger.errors import Corrupt, InvalidInput
-from tenure_ledger.events import Event, Recorded
+from tenure_ledger.events import Event
 from tenure_ledger.folds.stream import State
 from tenure_ledger.rows import BodyRow, CommandRow, EventRow, row_hash
 from tenure_ledger.values import Authority, OwnerRef
@@ -46,8 +46,9 @@ _E = TypeVar("_E", bound=Event)
 class Sealed(NamedTuple):
     """One command's rows, and the states after them."""
 
-    events: list[EventRow]
-    recorded: list[Recorded]
+    rows: list[EventRow]
+    events: list[Event]
+    """What is in ``rows``, one by one."""
     bodies: list[BodyRow]
     command: CommandRow | None
     states: dict[str, State]
@@ -61,47 +62,48 @@ def seal(
     new_id: Callable[[], str],
 ) -> Sealed:
     """Give every draft its ids, its place and the hash of its predecessor."""
-    events: list[EventRow] = []
-    recorded: list[Recorded] = []
+    rows: list[EventRow] = []
+    events: list[Event] = []
     bodies: dict[tuple[str, str], BodyRow] = {}
     hashes: dict[str, bytes] = {}
     count = len(decided.drafts)
     for index, draft in enumerate(decided.drafts):
-        stream = draft.stream
+        stream, version, event, body = draft
         previous = hashes.get(stream) or before[stream].hash
         event = _filled(
-            draft.event,
-            event_id=draft.event.event_id or new_id(),
-            command_id=command_id,
-            index=index,
-            count=count,
-            previous_hash=previous.hex(),
+            event,
+            {
+                "event_id": event.event_id or new_id(),
+                "command_id": command_id,
+                "index": index,
+                "count": count,
+                "previous_hash": previous.hex(),
+            },
         )
-        state = encode(event)
-        hashed = row_hash(stream, draft.version, event.topic, state)
-        hashes[stream] = hashed
-        events.append(EventRow(0, stream, draft.version, event.topic, state, hashed))
-        recorded.append(Recorded(0, stream, draft.version, hashed, event))
-        if draft.body is not None:
-            body = BodyRow(draft.body.digest, stream, draft.body.data)
-            bodies[body.digest, stream] = body
+        state, topic = encode(event), event.topic
+        hashed = hashes[stream] = row_hash(stream, version, topic, state)
+        rows.append(EventRow(0, stream, version, topic, state, hashed))
+        events.append(event)
+        if body is not None:
+            bodies[body.digest, stream] = BodyRow(body.digest, stream, body.data)
     states = {
         stream: replace(decided.states[stream], hash=hashed)
         for stream, hashed in hashes.items()
     }
     row = _command_row(decided, before, command, command_id)
-    return Sealed(events, recorded, list(bodies.values()), row, states)
+    return Sealed(rows, events, list(bodies.values()), row, states)
 
 
-def _filled(event: _E, **envelope: object) -> _E:
+def _filled(event: _E, envelope: dict[str, object]) -> _E:
     """Return a copy with the rest of its envelope.
 
-    As `model_copy` does it, in a fifth of the time, which is half of all sealing.
+    As `model_copy` does it, in a tenth of the time, which is half of all sealing. Which
+    fields were set is not said anew: nothing here asks it, and no store keeps it.
     """
-    filled = event.__class__.__new__(event.__class__)
+    filled = object.__new__(event.__class__)
     put = object.__setattr__
-    put(filled, "__dict__", {**event.__dict__, **envelope})
-    put(filled, "__pydantic_fields_set__", event.__pydantic_fields_set__ | {*envelope})
+    put(filled, "__dict__", event.__dict__ | envelope)
+    put(filled, "__pydantic_fields_set__", event.__pydantic_fields_set__)
     put(filled, "__pydantic_extra__", None)
     put(filled, "__pydantic_private__", None)
     return filled

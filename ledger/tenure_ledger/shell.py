@@ -34,6 +34,7 @@ from tenure_ledger.rows import (
     Conflict,
     Doubtful,
     RowChange,
+    Snapshot,
     Store,
     TableSpec,
     Unit,
@@ -63,6 +64,10 @@ class Tables(Protocol):
     @property
     def specs(self) -> Sequence[TableSpec]:
         """The tables, created when the ledger is set up."""
+        ...
+
+    def fill(self, snapshot: Snapshot, names: Sequence[str], /) -> Iterable[RowChange]:
+        """Return the rows of these tables, which are new in a ledger with events."""
         ...
 
     def changes(
@@ -123,11 +128,11 @@ class Shell:
     def run(self, command: Command, command_id: str | None) -> Answer:
         """Decide the command and make its events durable; raise a refusal."""
         self._notice_fork()
-        if command.owner.stream not in self._cache:
-            # A long stream is folded before the transaction, which others wait for.
-            self.state(command.owner.stream)
         until = monotonic() + self.deadline_seconds
         job = Job(command, command_id, command_id or _new_id(), until)
+        if job.stream not in self._cache:
+            # A long stream is folded before the transaction, which others wait for.
+            self.state(job.stream)
         return self._grouping.run(job)
 
     def _notice_fork(self) -> None:
@@ -185,8 +190,7 @@ class Shell:
         self, unit: Unit, job: Job, staged: dict[str, State]
     ) -> tuple[Answer | Refused, bool]:
         """Return the answer to one command, and whether it added rows to the unit."""
-        command = job.command
-        stream = command.owner.stream
+        command, stream = job.command, job.stream
         stored = None
         if job.given_id is not None or job.doubtful:
             stored = unit.command(stream, job.command_id)
@@ -207,25 +211,30 @@ class Shell:
         answer = Answer(decided.outcome, decided.states[stream])
         if not decided.drafts and job.given_id is None:
             return answer, False
-        staged.update(self._add(unit, job, states, decided))
+        staged.update(self._add(unit, job, states, decided, answer))
         if decided.refusal is not None:
             return decided.refusal.error(), True
         return answer, True
 
     def _add(
-        self, unit: Unit, job: Job, states: dict[str, State], decided: Decided
+        self,
+        unit: Unit,
+        job: Job,
+        states: dict[str, State],
+        decided: Decided,
+        answer: Answer,
     ) -> dict[str, State]:
         """Add the command's rows to the unit and return the states after them."""
-        stream = job.command.owner.stream
         sealed = seal(decided, states, job.command, job.command_id, _new_id)
         changes: Iterable[RowChange] = ()
-        if self._tables is not None and sealed.recorded:
+        if self._tables is not None and sealed.rows:
             changes = self._tables.changes(_changes(states, sealed), unit.body)
         unit.expect({name: state.version for name, state in states.items()})
-        unit.add(sealed.events, sealed.command, sealed.bodies, changes, decided.erase)
-        own = [row.hash for row in sealed.events if row.stream == stream]
-        if own:
-            job.sent = (own[0], Answer(decided.outcome, decided.states[stream]))
+        unit.add(sealed.rows, sealed.command, sealed.bodies, changes, decided.erase)
+        for row in sealed.rows:
+            if row.stream == job.stream:
+                job.sent = (row.hash, answer)
+                break
         return sealed.states
 
     def _again(self, command: Command, stored: CommandRow) -> Answer | Refused | None:
@@ -314,8 +323,9 @@ def _taken(command_id: str, stored: CommandRow) -> Rejection:
 def _changes(before: dict[str, State], sealed: Sealed) -> list[Change]:
     """Return what the command did, stream by stream."""
     events: dict[str, list[Recorded]] = {stream: [] for stream in sealed.states}
-    for one in sealed.recorded:
-        events[one.stream].append(one)
+    for row, event in zip(sealed.rows, sealed.events, strict=True):
+        _position, stream, version, _topic, _state, hashed = row
+        events[stream].append(Recorded(0, stream, version, hashed, event))
     return [
         Change(before[stream], after, events[stream])
         for stream, after in sealed.states.items()

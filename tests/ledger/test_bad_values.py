@@ -105,7 +105,6 @@ VALUES: dict[
             "process": BAD_IDS,
             "clock": [*THINGS, "now"],
             "deadline_seconds": [None, "1", True, float("nan"), float("inf"), HUGE, -1],
-            "tables": [*THINGS, "tables"],
         },
     ),
     "arguments_digest": (

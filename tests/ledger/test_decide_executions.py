@@ -91,11 +91,14 @@ def test_accepting_lets_nothing_pass(world: World) -> None:
         lambda: world.ledger.settle(held, "m1", "completed"),
         lambda: world.ledger.mark_output_started(held, "m1"),
         lambda: world.ledger.begin_tool_call(held, "m1", "c1", "read", {}),
+        lambda: world.ledger.retire(held, "continue", finishes=["m1"]),
     ]
+    told = "m1 is no execution of the live term: admit it first"
     for write in writes:
         with world.refuses(NotAdmitted) as refusal:
             write()
         assert refusal.value.evidence["key"] == "m1"
+        assert refusal.value.text.endswith(told)
 
 
 @pytest.mark.parametrize("state", ["admitted in the last term", "unknown"])
@@ -246,8 +249,9 @@ def test_a_stripped_key_stays_out_for_ever(world: World) -> None:
             write()
         assert refusal.value.evidence["verdict"] == "stale_unadmitted"
         assert "new id" in refusal.value.text
-    with world.refuses(NotAdmitted):
+    with world.refuses(NotAdmitted) as kept_out:
         world.ledger.start(held, "m1")
+    assert "stripped at version" in kept_out.value.text
 
 
 def test_a_message_taken_into_a_running_one_is_settled_with_it(world: World) -> None:

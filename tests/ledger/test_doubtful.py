@@ -38,6 +38,7 @@ class LossyUnit:
         self.add = unit.add
         self.confirm = unit.confirm
         self.expect = unit.expect
+        self.rows = unit.rows
         self._commit = unit.commit
 
     def commit(self) -> None:

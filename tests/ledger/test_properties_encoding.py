@@ -13,7 +13,15 @@ from event_strategies import any_event, any_id, any_name, owners
 from tenure import Authority, Event, Evidence, First, Head, InvalidInput, Json, OwnerRef
 from tenure_ledger.bodies import body_digest, body_value, encode_body
 from tenure_ledger.codec import EVENTS, decode, encode
-from tenure_ledger.decisions import calls, checkpoints, executions, ownership, relay
+from tenure_ledger.decisions import (
+    admission,
+    bars,
+    calls,
+    executions,
+    ownership,
+    relay,
+    takeover,
+)
 from tenure_ledger.decisions.work import Body, Command
 from tenure_ledger.rows import EventRow, row_hash
 from tenure_ledger.sealing import command_digest
@@ -232,7 +240,7 @@ PINNED: list[tuple[Command, str]] = [
         "8325f157b8040080aa0736d09ec388175b7ba7da54246ff06f8131cb51e8ee71",
     ),
     (
-        ownership.TakeOver(
+        takeover.TakeOver(
             SESSION, "a", "host", Evidence("gone", "h1", 4), override=True
         ),
         "a16243c8a2228d9f28f431032cdbe838a44806ed95876f57bafab129001b146b",
@@ -246,11 +254,11 @@ PINNED: list[tuple[Command, str]] = [
         "71eb3d073b162ed29d754b6e5ff2cc01ec9a47b9e119a2e45e54bead39673927",
     ),
     (
-        executions.Accept(SESSION, "m\u00e9\n", "router", human=True),
+        admission.Accept(SESSION, "m\u00e9\n", "router", human=True),
         "5bf230c1327d036eef76cfefd574075781b267cf726deae0e5679a82da3ed717",
     ),
     (
-        executions.Admit(ONE, "m1", "human", absorbed=("m2", "m3")),
+        admission.Admit(ONE, "m1", "human", absorbed=("m2", "m3")),
         "5ae0d23a3e04f0885dc5ae00b9fa6531217d0ad6af58021a11fd3eb9c3a94f3f",
     ),
     (
@@ -258,7 +266,7 @@ PINNED: list[tuple[Command, str]] = [
         "6ac7fb7b3cb0beb827f2d3b1a55e6986b4545014ab67414fc486df85d64bc8fb",
     ),
     (
-        checkpoints.BarReplay(SESSION, "user_cancelled", "a person", ("m1",)),
+        bars.BarReplay(SESSION, "user_cancelled", "a person", ("m1",)),
         "66088aee6b9f277d136f8a553ce2e9b746863de8ab9a91d9d56d9754ca09e3e4",
     ),
     (

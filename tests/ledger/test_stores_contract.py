@@ -10,6 +10,7 @@ import pytest
 from eventsourcing.persistence import IntegrityError, StoredEvent
 
 from stored import OWNERS, append, append_next, command, event, owner
+from table_rows import table_rows
 from tenure_ledger.errors import Contended, InvalidInput, StoreUnavailable
 from tenure_ledger.rows import BodyRow, Conflict, RowChange, Store, Unit, row_hash
 from tenure_ledger.stores import MemoryStore, SQLiteStore, open_store
@@ -31,7 +32,7 @@ def everything(store: AnyStore) -> tuple[object, ...]:
     bodies = [store.body(stream, "d1") for stream in ("a", "b")]
     with store.write(10.0) as unit:
         commands = [unit.command("a", "c1"), unit.command("a", "c2")]
-    return list(store.events(0)), store.rows("owners"), bodies, commands
+    return list(store.events(0)), table_rows(store, "owners"), bodies, commands
 
 
 def fill(unit: Unit) -> None:
@@ -63,7 +64,7 @@ def test_an_empty_ledger_holds_nothing(store: AnyStore) -> None:
     assert list(store.hashes(0)) == []
     assert store.tail("a", 1) == []
     assert store.body("a", "d1") is None
-    assert store.rows("owners") == []
+    assert table_rows(store, "owners") == []
 
 
 def test_what_is_committed_is_read_back(store: AnyStore) -> None:
@@ -78,7 +79,7 @@ def test_what_is_committed_is_read_back(store: AnyStore) -> None:
     assert store.tail("a", 3) == store.tail("b", 1) == []
     assert store.body("a", "d1") == b"what a person wrote"
     assert store.body("b", "d1") is store.body("a", "d2") is None
-    assert store.rows("owners") == [("session", "one", "agent 1", 1)]
+    assert table_rows(store, "owners") == [("session", "one", "agent 1", 1)]
     with store.write(10.0) as unit:
         assert unit.command("a", "c1") == command("a", "c1")
         assert unit.command("b", "c1") is unit.command("a", "c2") is None
@@ -103,7 +104,7 @@ def test_a_unit_sees_what_it_added_and_nobody_else_does(store: AnyStore) -> None
         assert store.head_position() == 0
         assert store.tail("a", 1) == []
         assert store.body("a", "d1") is None
-        assert store.rows("owners") == []
+        assert table_rows(store, "owners") == []
         unit.commit()
         assert store.head_position() == 3
 
@@ -212,7 +213,7 @@ def test_table_rows_are_put_replaced_and_deleted_in_order(store: AnyStore) -> No
         unit.add([], None, changes=changes)
         unit.add([], None, changes=[owner("c", "agent 1")])
         unit.commit()
-    assert store.rows("owners") == [
+    assert table_rows(store, "owners") == [
         ("session", "a", None, 1),
         ("session", "b", "agent 2", 2),
         ("session", "c", "agent 1", 1),
@@ -223,7 +224,7 @@ def test_table_rows_are_put_replaced_and_deleted_in_order(store: AnyStore) -> No
         ]
         unit.add([], None, changes=[*gone, owner("a", "agent 3")])
         unit.commit()
-    assert [row[2] for row in store.rows("owners")] == ["agent 3", "agent 2"]
+    assert [row[2] for row in table_rows(store, "owners")] == ["agent 3", "agent 2"]
 
 
 def test_a_table_that_was_not_named_is_refused(store: AnyStore) -> None:
@@ -234,7 +235,7 @@ def test_a_table_that_was_not_named_is_refused(store: AnyStore) -> None:
             unit.commit()
     assert store.head_position() == 0
     with pytest.raises(InvalidInput, match="'nobody'"):
-        store.rows("nobody")
+        table_rows(store, "nobody")
 
 
 def test_bodies_are_stored_once_and_erased_by_stream(store: AnyStore) -> None:
@@ -383,7 +384,7 @@ def test_a_closed_store_says_so(store: AnyStore) -> None:
         lambda: next(store.hashes(0)),
         store.head_position,
         store.setup,
-        lambda: store.rows("owners"),
+        lambda: table_rows(store, "owners"),
         lambda: append(store, event("a", 2)),
         lambda: store.recorder.insert_events([StoredEvent("b", 1, "old.v1", b"")]),
     ]

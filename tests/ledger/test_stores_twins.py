@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stored import OWNERS, command, event, owner
+from table_rows import table_rows
 from tenure_ledger.rows import BodyRow, Conflict, RowChange
 from tenure_ledger.stores import MemoryStore, SQLiteStore
 
@@ -70,7 +71,12 @@ def run(store: MemoryStore | SQLiteStore, work: UnitOfWork) -> list[object]:
     except Conflict:
         seen.append("conflict")
     bodies = [store.body(stream, digest) for stream in "ab" for digest in ("d1", "d2")]
-    seen += [bodies, store.rows("owners"), list(store.events(0)), store.tail("b", 2)]
+    seen += [
+        bodies,
+        table_rows(store, "owners"),
+        list(store.events(0)),
+        store.tail("b", 2),
+    ]
     return seen
 
 

@@ -10,10 +10,10 @@ from operator import itemgetter
 import pytest
 
 from stopping import SEEN, SeenTable
+from table_rows import table_rows
 from tenure import (
     AlreadyDecided,
     Corrupt,
-    Event,
     Evidence,
     FencedOut,
     First,
@@ -21,6 +21,7 @@ from tenure import (
     Ledger,
     OwnerRef,
     Recorded,
+    StoreUnavailable,
 )
 from tenure_ledger.events import ToolCallIntended
 from tenure_ledger.folds.stream import State, evolve
@@ -63,7 +64,7 @@ class Desk:
 
     def __init__(self, url: str, specs: Sequence[TableSpec] = (SEEN,)) -> None:
         self.tables = Watched()
-        store = open_store(url, specs)
+        store = open_store(url, specs, self.tables.fill)
         assert isinstance(store, MemoryStore | SQLiteStore)
         self.store = store
         shell = Shell(
@@ -77,7 +78,7 @@ class Desk:
 
     def rows(self) -> list[tuple[Column, ...]]:
         """Return what is in the table."""
-        return list(self.store.rows("seen"))
+        return table_rows(self.store, "seen")
 
     def expected(self) -> list[tuple[Column, ...]]:
         """Return what must be in it: a row for each event."""
@@ -258,11 +259,22 @@ def test_a_row_that_the_table_refuses_is_a_fault_and_leaves_nothing(
 
 
 @pytest.mark.parametrize("world", ["sqlite"], indirect=True)
-def test_a_table_that_is_new_is_made_in_a_ledger_that_exists(world: World) -> None:
-    world.ledger.accept(S, "m1", "inbox")
+def test_a_table_that_is_new_in_a_ledger_is_filled_with_what_is_there(
+    world: World,
+) -> None:
+    one = world.plain().claim(S, "t1", "host", first=First("m1", "human"))
     desk = Desk(world.url)
     with desk.ledger as ledger:
-        ledger.accept(S, "m2", "inbox")
-        events = [at.event for at in ledger.history(S)]
-        assert all(isinstance(event, Event) for event in events)
-        assert desk.rows() == desk.expected()[-1:]
+        ledger.settle(one, "m1", "completed")
+        assert desk.rows() == desk.expected()
+
+
+@pytest.mark.parametrize("world", ["sqlite"], indirect=True)
+def test_who_does_not_know_the_tables_may_not_write(world: World) -> None:
+    with Desk(world.url).ledger as ledger:
+        ledger.accept(S, "m1", "inbox")
+        head = ledger.head()
+    with pytest.raises(StoreUnavailable, match=r"tables .*\(seen\)"):
+        world.plain().accept(S, "m2", "inbox")
+    with Desk(world.url).ledger as ledger:
+        assert ledger.head() == head

@@ -25,6 +25,7 @@ from tenure import (
     open_ledger,
 )
 from tenure_ledger.events import SubmissionAccepted
+from tenure_ledger.opening import open_shell
 from tenure_ledger.shell import Change, Shell
 from tenure_ledger.stores import SQLiteStore
 from together import Hook, HookError, together
@@ -42,7 +43,7 @@ def hook() -> Hook:
 @pytest.fixture
 def hooked(world: World, hook: Hook) -> Iterator[Ledger]:
     """A ledger whose commands the test can hold up and let fail."""
-    with open_ledger(world.url, process="host", tables=hook) as ledger:
+    with Ledger(open_shell(world.url, process="host", tables=hook)) as ledger:
         yield ledger
 
 
@@ -200,7 +201,7 @@ def test_commands_that_wait_share_one_transaction(tmp_path: Path, hook: Hook) ->
 def test_a_waiter_whose_time_is_over_is_told_that_nothing_was_written(
     world: World, hook: Hook
 ) -> None:
-    with open_ledger(world.url, deadline_seconds=0.05, tables=hook) as ledger:
+    with Ledger(open_shell(world.url, deadline_seconds=0.05, tables=hook)) as ledger:
         hook.hold()
         holding = Thread(target=lambda: ledger.accept(S, "holds up", "inbox"))
         holding.start()

@@ -25,13 +25,17 @@ from nonsense import (
 )
 from tenure import Authority, Boundary, Event, Evidence, First, OwnerRef, Unknown
 from tenure_ledger.decisions import (
+    admission,
     approvals,
+    bars,
     calls,
     checkpoints,
     children,
     executions,
+    late,
     ownership,
     relay,
+    takeover,
     upkeep,
 )
 from tenure_ledger.decisions.decide import DECISIONS, decide, reach
@@ -84,8 +88,8 @@ REVISIONS = pick([None, 0, 1, 2])
 COMMANDS: dict[type, Sample[Any]] = {
     ownership.Claim: build(ownership.Claim, OWNERS, AGENTS, A, FIRSTS, LEASE),
     ownership.Succeed: build(ownership.Succeed, OWNERS, AGENTS, A, FIRSTS, LEASE),
-    ownership.TakeOver: build(
-        ownership.TakeOver,
+    takeover.TakeOver: build(
+        takeover.TakeOver,
         OWNERS,
         ANY_AGENT,
         A,
@@ -114,11 +118,11 @@ COMMANDS: dict[type, Sample[Any]] = {
     children.Revoke: build(
         children.Revoke, AUTHORITIES, CHILDREN, either(pick([None]), GRANTS)
     ),
-    executions.Accept: build(
-        executions.Accept, OWNERS, KEYS, A, pick([None]), DIGESTS, pick([True, False])
+    admission.Accept: build(
+        admission.Accept, OWNERS, KEYS, A, pick([None]), DIGESTS, pick([True, False])
     ),
-    executions.Admit: build(
-        executions.Admit, AUTHORITIES, KEYS, ORIGINS, pick([None]), DIGESTS, SOME_KEYS
+    admission.Admit: build(
+        admission.Admit, AUTHORITIES, KEYS, ORIGINS, pick([None]), DIGESTS, SOME_KEYS
     ),
     executions.Start: build(
         executions.Start, AUTHORITIES, KEYS, either(pick([None]), KEYS)
@@ -153,8 +157,8 @@ COMMANDS: dict[type, Sample[Any]] = {
         checkpoints.ClearCheckpoint, AUTHORITIES, pick(["done"]), REVISIONS
     ),
     checkpoints.MarkOutput: build(checkpoints.MarkOutput, AUTHORITIES, KEYS),
-    checkpoints.BarReplay: build(
-        checkpoints.BarReplay,
+    bars.BarReplay: build(
+        bars.BarReplay,
         OWNERS,
         pick(get_args(ReplayReason)),
         A,
@@ -191,8 +195,8 @@ COMMANDS: dict[type, Sample[Any]] = {
     calls.CompleteToolCall: build(
         calls.CompleteToolCall, AUTHORITIES, KEYS, CALLS, BODIES
     ),
-    calls.LateFact: build(
-        calls.LateFact, OWNERS, A, KEYS, either(pick([None]), CALLS), BODIES
+    late.LateFact: build(
+        late.LateFact, OWNERS, A, KEYS, either(pick([None]), CALLS), BODIES
     ),
     upkeep.DeleteConversation: build(upkeep.DeleteConversation, OWNERS, A),
     upkeep.ResolveQuarantine: build(

@@ -21,7 +21,7 @@ from tenure import (
     OwnerRef,
     RuntimeRestartReactionLoopState,
 )
-from tenure_ledger.rows import RowChange, TableSpec
+from tenure_ledger.rows import RowChange, Snapshot, TableSpec
 from tenure_ledger.shell import Change, Shell
 from tenure_ledger.stores import SQLiteStore
 from tenure_ledger.stores.sqlite_unit import SQLiteUnit
@@ -58,6 +58,13 @@ class SeenTable:
     """A small table in the same transaction: one row for each event."""
 
     specs: Sequence[TableSpec] = (SEEN,)
+
+    def fill(self, snapshot: Snapshot, _names: Sequence[str]) -> Iterable[RowChange]:
+        """Return a row for each event that is there."""
+        for stream in snapshot.streams():
+            for row in snapshot.tail(stream, 0):
+                key = (row.stream, row.version)
+                yield RowChange("seen", key, (*key, row.topic))
 
     def changes(
         self, changes: Sequence[Change], _body: Callable[[str, str], bytes | None], /

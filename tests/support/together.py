@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from threading import Barrier, Event, Thread
 from typing import TypeVar
 
-from tenure_ledger.rows import RowChange, TableSpec
+from tenure_ledger.rows import RowChange, Snapshot, TableSpec
 from tenure_ledger.shell import Change
 
 __all__ = ["Hook", "together"]
@@ -52,6 +52,10 @@ class Hook:
         """Let the next command wait inside its transaction."""
         self.entered.clear()
         self.go_on.clear()
+
+    def fill(self, _snapshot: Snapshot, _names: Sequence[str]) -> Sequence[RowChange]:
+        """Return no rows."""
+        return ()
 
     def changes(
         self, changes: Sequence[Change], _body: Callable[[str, str], bytes | None], /

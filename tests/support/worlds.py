@@ -19,6 +19,7 @@ from eventsourcing.persistence import StoredEvent
 
 from tenure import Event, Ledger, OwnerRef, Recorded, Refused, open_ledger
 from tenure_ledger.codec import encode
+from tenure_ledger.opening import open_shell
 from tenure_ledger.rows import GENESIS, CommandRow
 from tenure_ledger.shell import Shell
 from tenure_ledger.stores import MemoryStore, SQLiteStore
@@ -86,6 +87,13 @@ class World:
             )
         else:
             ledger = open_ledger(self.url, process=process, clock=lambda: self.now)
+        self._opened.append(ledger)
+        return ledger
+
+    def plain(self) -> Ledger:
+        """Open the store's file as a ledger without any tables beside its events."""
+        shell = open_shell(self.url, process="p1", clock=lambda: self.now)
+        ledger = Ledger(shell)
         self._opened.append(ledger)
         return ledger
 

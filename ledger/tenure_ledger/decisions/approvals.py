@@ -12,9 +12,8 @@ from tenure_ledger.decisions.work import (
     Decided,
     States,
     Work,
-    blocked,
     fence,
-    unknown,
+    unfenced,
 )
 from tenure_ledger.errors import (
     AlreadyDecided,
@@ -89,7 +88,7 @@ def decide_request(
         expires = context.now + timedelta(seconds=command.timeout)
     event = e.ApprovalRequested(
         **work.by_holder(owner),
-        request_id=context.fresh,
+        request_id=context.new_id,
         call_id=command.call_id,
         tool=command.tool,
         arguments_digest=command.arguments_digest,
@@ -98,7 +97,7 @@ def decide_request(
         expires_at=expires,
     )
     work.add(owner.stream, event)
-    return work.decided(Asked(context.fresh))
+    return work.decided(Asked(context.new_id))
 
 
 def latest(effects: Effects, call_id: str) -> Approval | None:
@@ -113,11 +112,9 @@ def decide_approval(
     """Store the first decision; after the time-out close the request as expired."""
     owner = command.owner
     state = states[owner.stream]
-    refusal = blocked(state, owner)
+    refusal = unfenced(state, owner)
     if refusal is not None:
         return refusal
-    if not state.version:
-        return unknown(owner)
     known = state.effects.approvals.get(command.request_id)
     if known is None:
         return refuse(

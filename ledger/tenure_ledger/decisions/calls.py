@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 from tenure_ledger import events as e
 from tenure_ledger.decisions.approvals import usable
-from tenure_ledger.decisions.executions import admitted
+from tenure_ledger.decisions.late import add_late, late_call, no_call
+from tenure_ledger.decisions.live import open_execution
 from tenure_ledger.decisions.work import (
     At,
     Body,
@@ -16,18 +17,12 @@ from tenure_ledger.decisions.work import (
     Decided,
     States,
     Work,
-    blocked,
     fence,
-    unknown,
 )
 from tenure_ledger.errors import (
     AlreadyDecided,
-    FencedOut,
-    InvalidInput,
     KeyReused,
     NotAdmitted,
-    NotFound,
-    OwnerEnded,
     Rejection,
     refuse,
 )
@@ -39,11 +34,9 @@ __all__ = [
     "BeginToolCall",
     "CompleteToolCall",
     "IntendToolCall",
-    "LateFact",
     "decide_begin",
     "decide_complete",
     "decide_intend",
-    "decide_late",
     "idempotency_key",
 ]
 
@@ -93,16 +86,6 @@ class CompleteToolCall(NamedTuple):
         return self.authority.owner
 
 
-class LateFact(NamedTuple):
-    """Record what became of a call or an execution whose holding ended; unfenced."""
-
-    owner: OwnerRef
-    author: str
-    message_id: str
-    call_id: str | None
-    result: Body
-
-
 def idempotency_key(owner: OwnerRef, message_id: str, call_id: str) -> str:
     """Return the key to hand to the tool: the same for the same call, for ever."""
     text = f"{owner.stream}\0{message_id}\0{call_id}"
@@ -127,22 +110,9 @@ def _known(
 
 def _callable(state: State, message_id: str) -> Rejection | None:
     """Return why this execution may not call tools, if so."""
-    known = state.executions.by_key.get(message_id)
-    if known is None or not admitted(state.ownership, known):
-        return refuse(
-            NotAdmitted,
-            f"{message_id} is no execution of the live term: admit it first",
-            key=message_id,
-            generation=state.ownership.generation,
-        )
-    if known.settled:
-        return refuse(
-            AlreadyDecided,
-            f"{message_id} was settled {known.outcome} at version {known.settled}: "
-            "it calls no more",
-            first=known.outcome,
-            version=known.settled,
-        )
+    known = open_execution(state, message_id)
+    if isinstance(known, Rejection):
+        return known
     for key in (message_id, known.absorbed_by):
         one = state.executions.by_key.get(key) if key else None
         bars = state.recovery.bars(one) if one else []
@@ -248,13 +218,11 @@ def decide_complete(
     state = states[owner.stream]
     refusal = fence(state, command.authority)
     known = state.effects.calls.get((command.message_id, command.call_id))
-    if refusal is not None:
-        author = command.authority.agent_id or owner.owner_id
-        work = Work(states, context)
-        return _late_call(work, owner, refusal, known, (author, command.result))
-    if known is None:
-        return _no_call(owner, command.call_id)
     work = Work(states, context)
+    if refusal is not None:
+        return late_call(work, command.authority, refusal, known, command.result)
+    if known is None:
+        return no_call(owner, command.call_id)
     if known.completed or known.late:
         if known.result == command.result.digest:
             return work.decided(At(known.completed or known.late))
@@ -266,9 +234,7 @@ def decide_complete(
             version=known.completed or known.late,
         )
     if known.closed:
-        at = _append_late(
-            work, owner, known, (work.by_holder(owner)["author"], command.result)
-        )
+        at = add_late(work, owner, known, state.ownership.holder, command.result)
         return work.decided(At(at))
     if not known.dispatched:
         return refuse(
@@ -283,117 +249,3 @@ def decide_complete(
         result=command.result.digest,
     )
     return work.decided(At(work.add(owner.stream, event, command.result)))
-
-
-def _no_call(owner: OwnerRef, call_id: str) -> Rejection:
-    return refuse(
-        NotFound,
-        f"{owner} has no call {call_id}: begin it first",
-        kind="call",
-        id=call_id,
-    )
-
-
-def _append_late(
-    work: Work, owner: OwnerRef, known: Call, told: tuple[str, Body]
-) -> int:
-    author, result = told
-    generation = work.state(owner).ownership.generation
-    event = e.LateResult(
-        **work.by(author, generation),
-        key=known.key,
-        call_id=known.call_id,
-        result=result.digest,
-    )
-    return work.add(owner.stream, event, result)
-
-
-def _late_call(
-    work: Work,
-    owner: OwnerRef,
-    refusal: Rejection,
-    known: Call | None,
-    told: tuple[str, Body],
-) -> Decided | Rejection:
-    ended = issubclass(refusal.kind, (FencedOut, OwnerEnded))
-    if known is None or not ended or known.completed:
-        return refusal
-    at = known.late or _append_late(work, owner, known, told)
-    refusal = refusal._replace(evidence={**refusal.evidence, "late": at})
-    return work.decided(At(at), refusal=refusal) if work.drafts else refusal
-
-
-def decide_late(
-    states: States, command: LateFact, context: Context
-) -> Decided | Rejection:
-    """Store a late result of what no live holding can report any more, once."""
-    owner = command.owner
-    state = states[owner.stream]
-    refusal = blocked(state, owner)
-    if refusal is not None:
-        return refusal
-    if not state.version:
-        return unknown(owner)
-    work = Work(states, context)
-    if command.call_id is not None:
-        return _late_fact_of_call(work, state, command, command.call_id)
-    return _late_fact_of_message(work, state, command)
-
-
-def _late_fact_of_call(
-    work: Work, state: State, command: LateFact, call_id: str
-) -> Decided | Rejection:
-    call = state.effects.calls.get((command.message_id, call_id))
-    if call is None:
-        return _no_call(command.owner, call_id)
-    if call.late:
-        return work.decided(At(call.late))
-    if call.open or call.completed:
-        return _not_late(call.completed, f"call {call.call_id}")
-    told = (command.author, command.result)
-    return work.decided(At(_append_late(work, command.owner, call, told)))
-
-
-def _late_fact_of_message(
-    work: Work, state: State, command: LateFact
-) -> Decided | Rejection:
-    owner = command.owner
-    known = state.executions.by_key.get(command.message_id)
-    if known is None:
-        return refuse(
-            NotFound,
-            f"{owner} knows no message {command.message_id}",
-            kind="execution",
-            id=command.message_id,
-        )
-    if known.late:
-        return work.decided(At(known.late))
-    if known.outcome in {"completed", "failed"}:
-        return _not_late(known.settled, known.key)
-    if not known.admitted:
-        return refuse(
-            NotAdmitted,
-            f"{known.key} was never an execution, so it has no result",
-            key=known.key,
-        )
-    if admitted(state.ownership, known) and known.open:
-        return _not_late(0, known.key)
-    event = e.LateResult(
-        **work.by(command.author, known.generation),
-        key=known.key,
-        result=command.result.digest,
-    )
-    return work.decided(At(work.add(owner.stream, event, command.result)))
-
-
-def _not_late(completed: int, what: str) -> Rejection:
-    if completed:
-        return refuse(
-            AlreadyDecided,
-            f"{what} was completed at version {completed}: that stands",
-            first="completed",
-            version=completed,
-        )
-    return refuse(
-        InvalidInput, f"{what} is of the live holding: complete it with its authority"
-    )

@@ -1,13 +1,17 @@
-"""Checkpoints, the output marker and bars (design section 7)."""
+"""Checkpoints and the output marker (design section 7)."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 from tenure_ledger import events as e
-from tenure_ledger.decisions.ending import CANCELLING, live_keys
-from tenure_ledger.decisions.executions import admitted, start
-from tenure_ledger.decisions.upkeep import descendants
+from tenure_ledger.decisions.executions import start
+from tenure_ledger.decisions.live import (
+    live_execution,
+    live_executions,
+    open_execution,
+    refuse_settled,
+)
 from tenure_ledger.decisions.work import (
     At,
     Body,
@@ -15,40 +19,21 @@ from tenure_ledger.decisions.work import (
     Decided,
     States,
     Work,
-    blocked,
     fence,
-    unknown,
 )
-from tenure_ledger.errors import (
-    AlreadyDecided,
-    InvalidInput,
-    NotAdmitted,
-    NotFound,
-    OwnerEnded,
-    Rejection,
-    StaleCheckpoint,
-    refuse,
-)
-from tenure_ledger.folds.executions import Execution
+from tenure_ledger.errors import InvalidInput, Rejection, StaleCheckpoint, refuse
 from tenure_ledger.folds.recovery import Checkpoint
 from tenure_ledger.folds.stream import State
-from tenure_ledger.values import Authority, OwnerRef, ReplayReason
+from tenure_ledger.values import Authority, OwnerRef
 
 __all__ = [
-    "BarReplay",
     "ClearCheckpoint",
     "MarkOutput",
     "SaveCheckpoint",
-    "decide_bar",
     "decide_clear",
     "decide_mark",
     "decide_save",
 ]
-
-_WHOLE_STREAM: frozenset[ReplayReason] = frozenset(
-    {"user_cancelled_whole_stream", "agent_closed"}
-)
-"""Bars that reach down to every descendant spawned before them."""
 
 
 class SaveCheckpoint(NamedTuple):
@@ -91,15 +76,6 @@ class MarkOutput(NamedTuple):
         return self.authority.owner
 
 
-class BarReplay(NamedTuple):
-    """Say why work must not run again; unfenced."""
-
-    owner: OwnerRef
-    reason: ReplayReason
-    author: str
-    keys: tuple[str, ...] | None = None
-
-
 def decide_save(
     states: States, command: SaveCheckpoint, context: Context
 ) -> Decided | Rejection:
@@ -115,9 +91,9 @@ def decide_save(
             f"{owner} has no agent, so it has no checkpoint: save its parent's",
         )
     for key in command.keys or ():
-        refusal = _unsettled(state, key)
-        if refusal is not None:
-            return refusal
+        known = open_execution(state, key)
+        if isinstance(known, Rejection):
+            return known
     work = Work(states, context)
     before = state.recovery.checkpoint
     revision = _revision(state, command)
@@ -127,7 +103,7 @@ def decide_save(
         return work.decided(At(before.version))
     keys = command.keys
     if keys is None:
-        keys = tuple(one.key for one in live_keys(state))
+        keys = tuple(one.key for one in live_executions(state))
     event = e.CheckpointSaved(
         **work.by_holder(owner),
         keys=keys,
@@ -173,25 +149,6 @@ def _same(before: Checkpoint, command: SaveCheckpoint, revision: int) -> bool:
     )
 
 
-def _unsettled(state: State, key: str) -> Rejection | None:
-    known = state.executions.by_key.get(key)
-    if known is None or not admitted(state.ownership, known):
-        return refuse(
-            NotAdmitted,
-            f"{key} is no execution of the live term: admit it first",
-            key=key,
-            generation=state.ownership.generation,
-        )
-    if known.settled:
-        return refuse(
-            AlreadyDecided,
-            f"{key} was settled {known.outcome} at version {known.settled}",
-            first=known.outcome,
-            version=known.settled,
-        )
-    return None
-
-
 def decide_clear(
     states: States, command: ClearCheckpoint, context: Context
 ) -> Decided | Rejection:
@@ -228,112 +185,16 @@ def decide_mark(
     if refusal is not None:
         return refusal
     work = Work(states, context)
-    known = state.executions.by_key.get(command.message_id)
-    if known is not None and admitted(state.ownership, known):
-        known = state.executions.by_key.get(known.absorbed_by or known.key, known)
-        if known.output:
-            return work.decided(At(known.output))
-    refusal = _unsettled(state, command.message_id)
-    if refusal is not None or known is None:
-        return refusal or refuse(NotAdmitted, "admit the message first")
-    if not known.started:
+    known = live_execution(state, command.message_id)
+    if isinstance(known, Rejection):
+        return known
+    lead = state.executions.by_key.get(known.absorbed_by or known.key, known)
+    if lead.output:
+        return work.decided(At(lead.output))
+    if known.settled:
+        return refuse_settled(known)
+    if not lead.started:
         # Else the next term would take it for work that nobody began.
-        start(work, owner, known)
-    event = e.OutputStarted(**work.by_holder(owner), key=known.key)
+        start(work, owner, lead)
+    event = e.OutputStarted(**work.by_holder(owner), key=lead.key)
     return work.decided(At(work.add(owner.stream, event)))
-
-
-def decide_bar(
-    states: States, command: BarReplay, context: Context
-) -> Decided | Rejection:
-    """Bar what is known so far, here and where the reason reaches further down."""
-    owner = command.owner
-    state = states[owner.stream]
-    refusal = blocked(state, owner) or _barrable(state, command)
-    if refusal is not None:
-        return refusal
-    work = Work(states, context)
-    at = _bar(work, owner, command, None)
-    if command.reason in _WHOLE_STREAM:
-        for child in descendants(states, owner):
-            if states[child.stream].ownership.status not in {"terminal", "deleted"}:
-                _bar(work, child, command._replace(owner=child, keys=None), owner)
-    return work.decided(At(at))
-
-
-def _barrable(state: State, command: BarReplay) -> Rejection | None:
-    if not state.version:
-        return unknown(command.owner)
-    own = state.ownership
-    if own.status == "terminal" and not state.executions.open:
-        return refuse(
-            OwnerEnded,
-            f"{command.owner} ended at version {own.ended}: nothing runs there",
-            version=own.ended,
-        )
-    for key in command.keys or ():
-        if key not in state.executions.by_key:
-            return refuse(
-                NotFound,
-                f"{command.owner} knows no message {key}",
-                kind="execution",
-                id=key,
-            )
-    return None
-
-
-def _bar(
-    work: Work, owner: OwnerRef, command: BarReplay, above: OwnerRef | None
-) -> int:
-    """Append the bar of one stream, unless the same bar covers all of it already.
-
-    A stream that is quarantined or too new gets the bar alone: it is folded later.
-    """
-    state = work.state(owner)
-    envelope = work.by(command.author, state.ownership.generation)
-    barred = e.ReplayBarred(
-        **envelope, reason=command.reason, keys=command.keys, above=above
-    )
-    if blocked(state, owner) is not None:
-        return work.add(owner.stream, barred)
-    covered = [
-        one
-        for one in state.executions.listed()
-        if command.keys is None or one.key in command.keys
-    ]
-    at = _barred_at(state, command, covered)
-    if at:
-        return at
-    if command.reason in CANCELLING:
-        keys = {one.key for one in covered}
-        for one in covered:
-            if not one.started and one.absorbed_by not in keys:
-                event = e.ExecutionSettled(**envelope, key=one.key, outcome="cancelled")
-                work.add(owner.stream, event)
-    return work.add(owner.stream, barred)
-
-
-def _barred_at(state: State, command: BarReplay, covered: list[Execution]) -> int:
-    """Return the version of an earlier bar that says all of this already; 0: none."""
-    bars = state.recovery
-    if command.keys is None:
-        at = bars.stream_bars.get(command.reason, 0)
-        checkpoint = bars.checkpoint
-        newer = checkpoint is not None and checkpoint.version > at
-        newer = newer or any(one.since > at for one in covered)
-        newer = newer or state.ownership.term_version > at
-        spawned = state.ownership.children.values()
-        newer = newer or any(child.version > at for child in spawned)
-        return 0 if newer else at
-    at = 0
-    for key in command.keys:
-        found = [
-            bar.version
-            for bar in bars.key_bars.get(key, ())
-            if bar.reason == command.reason
-            and bar.version > state.executions.by_key[key].since
-        ]
-        if not found:
-            return 0
-        at = max(at, *found)
-    return at

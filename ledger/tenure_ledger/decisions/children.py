@@ -10,10 +10,10 @@ from tenure_ledger.decisions.grants import (
     Grant,
     check_grant,
     give,
+    new_reason,
     refuse_live,
     why_not_new,
 )
-from tenure_ledger.decisions.ownership import new_reason
 from tenure_ledger.decisions.work import (
     At,
     Context,

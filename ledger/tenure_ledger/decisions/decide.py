@@ -11,13 +11,17 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tenure_ledger.decisions import (
+    admission,
     approvals,
+    bars,
     calls,
     checkpoints,
     children,
     executions,
+    late,
     ownership,
     relay,
+    takeover,
     upkeep,
 )
 from tenure_ledger.decisions.work import Command, Context, Decided, States
@@ -29,13 +33,13 @@ __all__ = ["DECISIONS", "decide", "reach"]
 DECISIONS: Mapping[type, Callable[[States, Any, Context], Decided | Rejection]] = {
     ownership.Claim: ownership.decide_claim,
     ownership.Succeed: ownership.decide_succeed,
-    ownership.TakeOver: ownership.decide_take_over,
+    takeover.TakeOver: takeover.decide_take_over,
     ownership.Advance: ownership.decide_advance,
     children.Spawn: children.decide_spawn,
     children.GrantMore: children.decide_grant,
     children.Revoke: children.decide_revoke,
-    executions.Accept: executions.decide_accept,
-    executions.Admit: executions.decide_admit,
+    admission.Accept: admission.decide_accept,
+    admission.Admit: admission.decide_admit,
     executions.Start: executions.decide_start,
     executions.Settle: executions.decide_settle,
     relay.Retire: relay.decide_retire,
@@ -45,20 +49,20 @@ DECISIONS: Mapping[type, Callable[[States, Any, Context], Decided | Rejection]] 
     checkpoints.SaveCheckpoint: checkpoints.decide_save,
     checkpoints.ClearCheckpoint: checkpoints.decide_clear,
     checkpoints.MarkOutput: checkpoints.decide_mark,
-    checkpoints.BarReplay: checkpoints.decide_bar,
+    bars.BarReplay: bars.decide_bar,
     approvals.RequestApproval: approvals.decide_request,
     approvals.DecideApproval: approvals.decide_approval,
     calls.IntendToolCall: calls.decide_intend,
     calls.BeginToolCall: calls.decide_begin,
     calls.CompleteToolCall: calls.decide_complete,
-    calls.LateFact: calls.decide_late,
+    late.LateFact: late.decide_late,
     upkeep.DeleteConversation: upkeep.decide_delete,
     upkeep.ResolveQuarantine: upkeep.decide_resolve,
 }
 
 _ENDING = (
     ownership.Claim,
-    ownership.TakeOver,
+    takeover.TakeOver,
     ownership.Advance,
     relay.Retire,
     relay.Terminate,
@@ -67,8 +71,8 @@ _ENDING = (
 
 _ALONE = frozenset(
     {
-        executions.Accept,
-        executions.Admit,
+        admission.Accept,
+        admission.Admit,
         executions.Start,
         executions.Settle,
         checkpoints.SaveCheckpoint,
@@ -96,7 +100,7 @@ def reach(states: States, command: Command) -> set[str]:
     match command:
         case ownership.Claim() | ownership.Succeed():
             wanted.add(agent_stream(command.agent_id))
-        case ownership.TakeOver() | ownership.Advance() | children.Spawn():
+        case takeover.TakeOver() | ownership.Advance() | children.Spawn():
             if command.agent_id is not None:
                 wanted.add(agent_stream(command.agent_id))
         case _:
@@ -106,11 +110,11 @@ def reach(states: States, command: Command) -> set[str]:
             wanted.add(command.child.stream)
             wanted |= _above(states, command.owner)
             wanted |= _held(states, command.child.stream)
-        case ownership.TakeOver():
+        case takeover.TakeOver():
             state = states.get(command.owner.stream)
             if state is not None and state.ownership.parent is not None:
                 wanted.add(state.ownership.parent.stream)
-        case upkeep.DeleteConversation() | checkpoints.BarReplay():
+        case upkeep.DeleteConversation() | bars.BarReplay():
             wanted |= _family(states, command.owner.stream)
         case _:
             pass

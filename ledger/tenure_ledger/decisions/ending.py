@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tenure_ledger import events as e
+from tenure_ledger.decisions.live import live_executions, of_term
 from tenure_ledger.decisions.work import Envelope, Work
 from tenure_ledger.folds.executions import Execution
 from tenure_ledger.folds.ownership import Ownership
@@ -22,7 +23,6 @@ __all__ = [
     "close_term",
     "end_things",
     "leads",
-    "live_keys",
     "release",
     "things",
 ]
@@ -42,16 +42,6 @@ class Ending(NamedTuple):
     """The generation that ended."""
 
 
-def live_keys(state: State) -> list[Execution]:
-    """Return the executions admitted to the live term and not settled, in order."""
-    own = state.ownership
-    return [
-        one
-        for one in state.executions.listed()
-        if one.admitted and one.term == own.term
-    ]
-
-
 def leads(state: State, keys: tuple[str, ...]) -> tuple[str, ...]:
     """Return the executions that these keys are, or were absorbed by."""
     known = [state.executions.by_key.get(key) for key in keys]
@@ -69,7 +59,7 @@ def close_term(
     finishes = leads(state, finishes)
     facts: list[e.Fact] = []
     ended: list[str] = []
-    for one in live_keys(state):
+    for one in live_executions(state):
         if one.absorbed_by is not None:
             continue
         if not one.started and one.key not in finishes:
@@ -168,7 +158,7 @@ def _close_approvals(work: Work, owner: OwnerRef, envelope: Envelope) -> None:
 def default_boundary(state: State) -> Boundary | None:
     """Return the last request of the live term that was started, if any."""
     last = state.executions.last_started
-    if last is None or last.term != state.ownership.term:
+    if last is None or not of_term(state.ownership, last):
         return None
     return Boundary(last.key)
 

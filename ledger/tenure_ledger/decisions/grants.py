@@ -10,16 +10,16 @@ from typing import NamedTuple
 
 from tenure_ledger import events as e
 from tenure_ledger.decisions import notices
+from tenure_ledger.decisions.carry_over import carry_over, check_first
 from tenure_ledger.decisions.ending import (
     Ending,
     clear_checkpoint,
     close_term,
     end_things,
-    live_keys,
     release,
 )
-from tenure_ledger.decisions.executions import carry_over, check_first
-from tenure_ledger.decisions.work import Granted, Work, blocked
+from tenure_ledger.decisions.live import live_executions
+from tenure_ledger.decisions.work import Decided, Granted, Work, blocked
 from tenure_ledger.errors import (
     AgentIsBound,
     InvalidInput,
@@ -46,6 +46,8 @@ __all__ = [
     "check_grant",
     "forced_cut",
     "give",
+    "give_checked",
+    "new_reason",
     "refuse_live",
     "why_not_new",
 ]
@@ -120,6 +122,13 @@ def why_not_new(own: Ownership, owner: OwnerRef) -> Rejection | None:
     return None
 
 
+def new_reason(own: Ownership) -> e.AdvanceReason | None:
+    """Return the reason of a grant to a new holder where nobody holds the owner."""
+    if own.status == "terminal":
+        return "reclaim"
+    return "adopted" if own.status == "imported" else None
+
+
 def check_grant(work: Work, grant: Grant) -> Rejection | None:
     """Return why the agent or the first request rules this grant out, if so."""
     state = work.state(grant.owner)
@@ -177,6 +186,11 @@ def give(work: Work, grant: Grant) -> Granted:
     return Granted(authority, work.context.process)
 
 
+def give_checked(work: Work, grant: Grant) -> Decided | Rejection:
+    """Give what was asked, unless the agent or the first request rules it out."""
+    return check_grant(work, grant) or work.decided(give(work, grant))
+
+
 def _needs_cut(work: Work, grant: Grant, *, goes_on: bool) -> bool:
     """Say whether a cut comes first: at a change of agent, or over adopted work."""
     state = work.state(grant.owner)
@@ -186,7 +200,7 @@ def _needs_cut(work: Work, grant: Grant, *, goes_on: bool) -> bool:
     if own.status == "terminal":
         return True
     changes = own.agent_id is not None and own.agent_id != grant.agent_id
-    return own.status == "imported" and (changes or bool(live_keys(state)))
+    return own.status == "imported" and (changes or bool(live_executions(state)))
 
 
 def append_grant(work: Work, grant: Grant, before: Ownership) -> Authority:
@@ -198,7 +212,7 @@ def append_grant(work: Work, grant: Grant, before: Ownership) -> Authority:
     generation = before.generation + 1
     shared: dict[str, object] = {
         **work.by(grant.author, generation, fenced=grant.fenced),
-        "event_id": context.fresh,
+        "event_id": context.new_id,
         "agent_id": grant.agent_id,
         "process": context.process,
         "lease_until": until,
@@ -217,5 +231,5 @@ def append_grant(work: Work, grant: Grant, before: Ownership) -> Authority:
         }
         work.add(grant.owner.stream, e.GenerationAdvanced.model_validate(shared))
     own = work.state(grant.owner).ownership
-    incarnation = own.holding.incarnation if own.holding else context.fresh
+    incarnation = own.holding.incarnation if own.holding else context.new_id
     return Authority(grant.owner, own.generation, incarnation, grant.agent_id)

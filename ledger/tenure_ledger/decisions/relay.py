@@ -14,7 +14,7 @@ from tenure_ledger.decisions.ending import (
     default_boundary,
     release,
 )
-from tenure_ledger.decisions.executions import admitted
+from tenure_ledger.decisions.live import live_execution, refuse_settled
 from tenure_ledger.decisions.work import (
     At,
     Body,
@@ -22,14 +22,12 @@ from tenure_ledger.decisions.work import (
     Decided,
     States,
     Work,
-    blocked,
     fence,
-    unknown,
+    unfenced,
 )
 from tenure_ledger.errors import (
     AlreadyDecided,
     InvalidInput,
-    NotAdmitted,
     NotFound,
     Rejection,
     StaleCheckpoint,
@@ -138,20 +136,14 @@ def decide_retire(
 
 def _finishable(state: State, finishes: tuple[str, ...]) -> Rejection | None:
     for key in finishes:
-        known = state.executions.by_key.get(key)
-        if known is None or not admitted(state.ownership, known):
-            return refuse(
-                NotAdmitted,
-                f"finishes names {key}, which is no execution of the live term",
-                key=key,
-            )
-        if known.settled and known.outcome != "completed":
-            return refuse(
-                AlreadyDecided,
-                f"finishes names {key}, which was settled {known.outcome}",
-                first=known.outcome,
-                version=known.settled,
-            )
+        known = live_execution(state, key)
+        if isinstance(known, Rejection):
+            refusal = known
+        elif known.settled and known.outcome != "completed":
+            refusal = refuse_settled(known)
+        else:
+            continue
+        return refusal._replace(text=f"finishes: {refusal.text}")
     return None
 
 
@@ -236,11 +228,9 @@ def decide_settle_interrupt(
     """Settle an interrupt once; the first outcome stands."""
     owner = command.owner
     state = states[owner.stream]
-    refusal = blocked(state, owner)
+    refusal = unfenced(state, owner)
     if refusal is not None:
         return refusal
-    if not state.version:
-        return unknown(owner)
     known = state.relay.interrupts.get(command.interrupt_id)
     if known is None:
         return refuse(

@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import get_args
 
 from tenure_ledger import events as e
-from tenure_ledger.decisions.ending import CANCELLING, Ending, leads, live_keys
+from tenure_ledger.decisions.ending import CANCELLING, Ending, leads
+from tenure_ledger.decisions.live import live_executions
 from tenure_ledger.decisions.work import Work
 from tenure_ledger.folds.executions import Execution
 from tenure_ledger.folds.stream import State
@@ -71,7 +72,7 @@ def settle_restart(work: Work, owner: OwnerRef, author: str) -> Ending:
     against = forbidden(state)
     reasons = set(against)
     facts: list[e.Fact] = []
-    for one in live_keys(state):
+    for one in live_executions(state):
         if not one.started or one.absorbed_by is not None:
             continue
         covered = covering(state, one)

@@ -14,7 +14,7 @@ from tenure_ledger.decisions.work import (
     Work,
     blocked,
     newer,
-    unknown,
+    unfenced,
 )
 from tenure_ledger.errors import (
     InvalidInput,
@@ -78,11 +78,9 @@ def decide_delete(
     work = Work(states, context)
     if state.ownership.status == "deleted" and not state.quarantine:
         return work.decided(At(state.ownership.ended))
-    refusal = blocked(state, owner)
+    refusal = unfenced(state, owner)
     if refusal is not None:
         return refusal
-    if not state.version:
-        return unknown(owner)
     everyone = [owner, *descendants(states, owner)]
     for one in everyone[1:]:
         refusal = blocked(states[one.stream], one)

@@ -43,7 +43,8 @@ __all__ = [
     "blocked",
     "fence",
     "newer",
-    "unknown",
+    "unclaimed",
+    "unfenced",
 ]
 
 States = Mapping[str, State]
@@ -55,11 +56,11 @@ Envelope = dict[str, Any]
 
 
 class Context(NamedTuple):
-    """What a decision takes from outside: time, the caller's process, a fresh id."""
+    """What a decision takes from outside: time, the caller's process, a new id."""
 
     now: datetime
     process: str
-    fresh: str
+    new_id: str
     """A UUID4 for the one thing that a command may create: a holding, a request."""
 
 
@@ -211,12 +212,20 @@ def newer(state: State, owner: OwnerRef) -> Rejection:
     )
 
 
-def unknown(owner: OwnerRef) -> Rejection:
-    """Refuse because nothing at all is on record."""
-    return refuse(
-        UnknownOwner,
-        f"nothing is on record for {owner}: check the id, or claim it first",
-    )
+def unclaimed(owner: OwnerRef) -> Rejection:
+    """Refuse because the owner never had a holder."""
+    return refuse(UnknownOwner, f"nobody ever claimed {owner}: claim it first")
+
+
+def unfenced(state: State, owner: OwnerRef) -> Rejection | None:
+    """Return why what needs no authority may not be written now, if so."""
+    refusal = blocked(state, owner)
+    if refusal is None and not state.version:
+        refusal = refuse(
+            UnknownOwner,
+            f"nothing is on record for {owner}: check the id, or claim it first",
+        )
+    return refusal
 
 
 def fence(state: State, authority: Authority) -> Rejection | None:
@@ -228,7 +237,7 @@ def fence(state: State, authority: Authority) -> Rejection | None:
     own = state.ownership
     holding = own.holding
     if own.status == "absent" or holding is None:
-        return refuse(UnknownOwner, f"nobody ever claimed {owner}: claim it first")
+        return unclaimed(owner)
     if own.status in {"terminal", "imported"}:
         return refuse(
             OwnerEnded,

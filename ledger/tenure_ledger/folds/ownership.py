@@ -53,7 +53,6 @@ class Holding(Value, frozen=True):
     lease_until: datetime | None
     granted: int
     """Version of the event that gave it."""
-    granted_at: datetime
 
 
 class Cut(Value, frozen=True):
@@ -100,6 +99,8 @@ class Ownership(Value, frozen=True):
 
     status: Status = "absent"
     generation: int = 0
+    active_at: datetime | None = None
+    """When the latest generation began."""
     holding: Holding | None = None
     """The live holding, or the last one when ``status`` is not ``live``."""
     term: int = 0
@@ -267,7 +268,12 @@ def _grant(
             lease_until=event.lease_until,
             process=event.process or before.process,
         )
-        return replace(own, generation=event.generation, holding=holding)
+        return replace(
+            own,
+            generation=event.generation,
+            active_at=event.recorded_at,
+            holding=holding,
+        )
     holding = Holding(
         incarnation=event.event_id,
         agent_id=event.agent_id,
@@ -276,7 +282,6 @@ def _grant(
         reason=reason,
         lease_until=event.lease_until,
         granted=version,
-        granted_at=event.recorded_at,
     )
     same_agent = before is not None and before.agent_id == event.agent_id
     goes_on = own.live and same_agent and reason in {"instance_restart", "migration"}
@@ -284,6 +289,7 @@ def _grant(
         own,
         status="imported" if imported else "live",
         generation=event.generation,
+        active_at=event.recorded_at,
         holding=holding,
         term=own.term if goes_on else own.term + 1,
         term_version=own.term_version if goes_on else version,

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Literal
 
-from tenure_ledger.decisions import children, ownership, relay, upkeep
+from tenure_ledger.decisions import children, ownership, relay, takeover, upkeep
 from tenure_ledger.errors import InvalidInput
 from tenure_ledger.methods.base import (
     Methods,
@@ -114,7 +114,7 @@ class OwnershipMethods(Methods):
         if evidence is not None and not isinstance(evidence, Evidence):
             msg = "evidence must be an Evidence: Evidence.gone(ledger.owner(ref))"
             raise InvalidInput(msg)
-        command = ownership.TakeOver(
+        command = takeover.TakeOver(
             check_owner(owner),
             check_optional_id("agent_id", agent_id),
             check_id("author", author),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tenure_ledger.decisions import calls, checkpoints
+from tenure_ledger.decisions import bars, checkpoints, late
 from tenure_ledger.errors import InvalidInput
 from tenure_ledger.methods.base import (
     Methods,
@@ -131,7 +131,7 @@ class RecoveryMethods(Methods):
         `OwnerEnded`, `NotFound`.
         """
         reason = check_choice("reason", reason, ReplayReason)
-        command = checkpoints.BarReplay(
+        command = bars.BarReplay(
             check_owner(owner),
             reason,
             check_id("author", author),
@@ -156,7 +156,7 @@ class RecoveryMethods(Methods):
         time), `InvalidInput` while the live holding can report it itself.
         """
         message_id, call_id = _key_or_call(check_owner(owner), key_or_call)
-        command = calls.LateFact(
+        command = late.LateFact(
             check_owner(owner),
             check_id("author", author),
             message_id,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal
 
-from tenure_ledger.decisions import executions, relay
+from tenure_ledger.decisions import admission, executions, relay
 from tenure_ledger.errors import InvalidInput
 from tenure_ledger.methods.base import (
     Methods,
@@ -50,7 +50,7 @@ class RelayMethods(Methods):
         `AlreadyStripped`, `Deleted`, `TooNew`; for other owners than sessions also
         `UnknownOwner`, `OwnerEnded`.
         """
-        command = executions.Accept(
+        command = admission.Accept(
             check_owner(owner),
             check_id("message_id", message_id),
             check_id("author", author),
@@ -77,7 +77,7 @@ class RelayMethods(Methods):
         share its admission, start and settle. Raises `FencedOut`, `AlreadyDecided`,
         `AlreadyStripped`, `KeyReused`.
         """
-        command = executions.Admit(
+        command = admission.Admit(
             check_authority(authority),
             check_id("message_id", message_id),
             check_choice("origin", origin, Origin),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from urllib.parse import parse_qsl, unquote
 
 from tenure_ledger.errors import InvalidInput, StoreUnavailable
-from tenure_ledger.rows import Store, TableSpec
+from tenure_ledger.rows import Fill, Store, TableSpec
 from tenure_ledger.stores.memory import MemoryStore
 from tenure_ledger.stores.sqlite import SQLiteStore
 from tenure_ledger.stores.sqlite_connect import Durability
@@ -20,12 +20,15 @@ _FORMS = (
 )
 
 
-def open_store(url: str | None, tables: Sequence[TableSpec] = ()) -> Store:
+def open_store(
+    url: str | None, tables: Sequence[TableSpec] = (), fill: Fill | None = None
+) -> Store:
     """Return the store that ``url`` names; no file is touched before its first use.
 
     None means the environment variable ``TENURE_URL``. In a path, ``%3F`` and the like
     stand for the characters that a URL cannot hold. ``memory://`` is a new, empty
-    ledger each time. Raises InvalidInput, and StoreUnavailable for a relative path
+    ledger each time. ``fill`` gives the rows of ``tables`` that are new in a ledger
+    that has events. Raises InvalidInput, and StoreUnavailable for a relative path
     where the working folder is gone.
     """
     if url is None:
@@ -42,7 +45,7 @@ def open_store(url: str | None, tables: Sequence[TableSpec] = ()) -> Store:
     if scheme == "sqlite":
         path, durability = _path(url, place), _durability(query)
         try:
-            return SQLiteStore(path, durability=durability, tables=tables)
+            return SQLiteStore(path, durability=durability, tables=tables, fill=fill)
         except OSError as error:
             raise StoreUnavailable(
                 f"{path} is relative, and the folder that this process runs in is gone "

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
 
 from tenure_ledger.errors import StoreUnavailable
-from tenure_ledger.rows import Column, EventRow, TableSpec
+from tenure_ledger.rows import EventRow, TableSpec
 from tenure_ledger.stores.fair_lock import FairLock
+from tenure_ledger.stores.memory_contents import Contents, MemorySnapshot
 from tenure_ledger.stores.memory_recorder import Recorder
-from tenure_ledger.stores.memory_unit import Contents, MemoryUnit
+from tenure_ledger.stores.memory_unit import MemoryUnit
 
 __all__ = ["MemoryStore"]
 
@@ -60,13 +62,26 @@ class MemoryStore:
         self._check()
         return self.recorder.max_notification_id() or 0
 
-    def rows(self, table: str) -> Sequence[tuple[Column, ...]]:
-        """Return all rows of a table, by key, as of one moment.
-
-        Raises InvalidInput when the store was not opened with this table.
-        """
+    @contextmanager
+    def snapshot(self) -> Generator[MemorySnapshot]:
+        """Return what is there now, to be read at leisure; no writer waits for it."""
         self._check()
-        return self._contents.rows(table)
+        yield self._contents.snapshot()
+
+    @contextmanager
+    def watch(self) -> Generator[Callable[[], int]]:
+        """Return a function whose answer changes when anybody has committed."""
+
+        def commits() -> int:
+            self._check()
+            return self._contents.commits
+
+        yield commits
+
+    def define(self, specs: Sequence[TableSpec]) -> None:
+        """Make further tables, if missing."""
+        self._check()
+        self._contents.define(specs)
 
     def setup(self) -> None:
         """Do nothing: there is nothing to create."""

@@ -61,6 +61,11 @@ class Recorder(POPOApplicationRecorder):
         """Return whether the version exists."""
         return (stream, version) in self._hashes
 
+    def streams(self) -> list[str]:
+        """Return the name of every stream."""
+        with self.lock:
+            return list(self._streams)
+
     def tail(self, stream: str, version: int) -> list[EventRow]:
         """Return the stream's rows with a version >= ``version``, in order."""
         with self.lock:

@@ -16,55 +16,11 @@ from tenure_ledger.rows import (
     Conflict,
     EventRow,
     RowChange,
-    TableSpec,
 )
 from tenure_ledger.stores.fair_lock import FairLock, overdue
-from tenure_ledger.stores.memory_recorder import Recorder
-from tenure_ledger.stores.tables import unknown_table
+from tenure_ledger.stores.memory_contents import Contents, Row, apply, selected
 
-__all__ = ["Contents", "MemoryUnit"]
-
-
-class Contents:
-    """What a memory store holds; everything in it changes under the recorder's lock."""
-
-    def __init__(self, recorder: Recorder, specs: Sequence[TableSpec]) -> None:
-        self.recorder = recorder
-        self.commands: dict[tuple[str, str], CommandRow] = {}
-        self.bodies: dict[str, dict[str, BodyRow]] = {}
-        self._specs = {spec.name: spec for spec in specs}
-        self._tables: dict[str, dict[tuple[Column, ...], tuple[Column, ...]]] = {
-            spec.name: {} for spec in specs
-        }
-
-    def body(self, stream: str, digest: str) -> bytes | None:
-        """Return the stored body, None when it was erased or never stored."""
-        with self.recorder.lock:
-            found = self.bodies.get(stream, {}).get(digest)
-        return None if found is None else found.body
-
-    def rows(self, table: str) -> list[tuple[Column, ...]]:
-        """Return all rows of a table, by key. Raises InvalidInput."""
-        self.check(table)
-        with self.recorder.lock:
-            stored = list(self._tables[table].items())
-        stored.sort(key=lambda item: [_as_sql_orders(column) for column in item[0]])
-        return [row for _, row in stored]
-
-    def check(self, table: str) -> None:
-        """Raise InvalidInput for a table that the store was not opened with."""
-        if table not in self._specs:
-            raise unknown_table(table)
-
-    def change(self, change: RowChange) -> None:
-        """Put or delete one row."""
-        rows = self._tables[change.table]
-        if change.row is None:
-            rows.pop(change.key, None)
-            return
-        spec = self._specs[change.table]
-        named = dict(zip(spec.columns, change.row, strict=True))
-        rows[tuple(named[column] for column in spec.key)] = change.row
+__all__ = ["MemoryUnit"]
 
 
 class MemoryUnit:
@@ -142,6 +98,16 @@ class MemoryUnit:
             return added.body
         return None if stream in self._erased else self._contents.body(stream, digest)
 
+    def rows(self, table: str, where: Mapping[str, Column]) -> Sequence[Row]:
+        """Return a table's rows with these values, by key. Raises InvalidInput."""
+        self._go_on()
+        spec = self._contents.spec(table)
+        stored = self._contents.table(table)
+        for change in self._changes:
+            if change.table == table:
+                apply(stored, spec, change)
+        return selected(stored, spec, where)
+
     def add(
         self,
         events: Sequence[EventRow],
@@ -166,7 +132,7 @@ class MemoryUnit:
                 if self.body(body.stream, body.digest) is None:
                     self._bodies.setdefault(body.stream, {})[body.digest] = body
             for change in changes:
-                self._contents.check(change.table)
+                self._contents.spec(change.table)
                 self._changes.append(change)
         except BaseException as error:
             self._over = error
@@ -195,8 +161,7 @@ class MemoryUnit:
                 stored.bodies.pop(stream, None)
             for stream, bodies in self._bodies.items():
                 stored.bodies.setdefault(stream, {}).update(bodies)
-            for change in self._changes:
-                stored.change(change)
+            stored.change(self._changes)
         self._over = StoreUnavailable("This unit is committed: begin another.")
 
     def _go_on(self) -> None:
@@ -218,12 +183,3 @@ class MemoryUnit:
         if self.command(command.stream, command.command_id) is not None:
             raise Conflict(f"Command {command.command_id} exists.")
         self._commands[command.stream, command.command_id] = command
-
-
-def _as_sql_orders(column: Column) -> tuple[int, Column]:
-    """Return a sort key: nothing before numbers, numbers before text, then bytes."""
-    if column is None:
-        return 0, 0
-    if isinstance(column, str):
-        return 2, column
-    return (3, column) if isinstance(column, bytes) else (1, column)

@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 from tenure_ledger.errors import Contended, StoreUnavailable
-from tenure_ledger.rows import Column, EventRow, TableSpec
+from tenure_ledger.rows import EventRow, Fill, TableSpec
 from tenure_ledger.stores import sqlite_fork
 from tenure_ledger.stores.sqlite_connect import Access, Durability, Place, sql
 from tenure_ledger.stores.sqlite_faults import moved, translate
+from tenure_ledger.stores.sqlite_reading import Reading
 from tenure_ledger.stores.sqlite_recorder import (
     Datastore,
     ReaderPool,
@@ -35,6 +37,7 @@ __all__ = ["SQLiteStore"]
 _EVENTS_PAGE = sql("events_page")
 _HASHES_PAGE = sql("hashes_page")
 _HEAD_POSITION = sql("head_position")
+_DATA_VERSION = sql("data_version")
 
 _PAGE_ROWS = 2000
 _POSITION_MAX = 2**63 - 1
@@ -57,10 +60,11 @@ class SQLiteStore:
         *,
         durability: Durability = "full",
         tables: Sequence[TableSpec] = (),
+        fill: Fill | None = None,
         on_connect: Callable[[sqlite3.Connection], None] | None = None,
     ) -> None:
         self._place = Place(str(Path(path).absolute()), durability, on_connect)
-        self._tables = Tables(tables)
+        self._tables = Tables(tables, fill)
         self._setup_lock = threading.Lock()
         self._pid = os.getpid()
         self._closed: str | None = None
@@ -114,12 +118,33 @@ class SQLiteStore:
         rows: list[tuple[int]] = self._read(_HEAD_POSITION, ())
         return rows[0][0]
 
-    def rows(self, table: str) -> Sequence[tuple[Column, ...]]:
-        """Return all rows of a table, by key, as of one moment.
+    @contextmanager
+    def snapshot(self) -> Generator[Reading]:
+        """Return what is durable now, to be read at leisure; no writer waits for it."""
+        with self._reader() as db:
+            db.execute("BEGIN")
+            try:
+                yield Reading(db, self._tables, self._place.path)
+            finally:
+                db.execute("ROLLBACK")
 
-        Raises InvalidInput when the store was not opened with this table.
-        """
-        return self._read(self._tables.select(table), ())
+    @contextmanager
+    def watch(self) -> Generator[Callable[[], int]]:
+        """Return a function whose answer changes when anybody has committed."""
+        with self._reader() as db:
+
+            def version() -> int:
+                self._check()
+                ((number,),) = db.execute(_DATA_VERSION)
+                return int(number)
+
+            yield version
+
+    def define(self, specs: Sequence[TableSpec]) -> None:
+        """Create further tables, which only their own writer keeps, if missing."""
+        self._check()
+        self._tables.define(specs)
+        self._prepare(_SETUP_SECONDS)
 
     def setup(self) -> None:
         """Create or migrate what is missing; safe to call again and at once."""
@@ -163,12 +188,18 @@ class SQLiteStore:
         values: tuple[object, ...],
         fetch: _Fetch[_Row] | None = None,
     ) -> list[_Row]:
+        with self._reader() as db:
+            if fetch is not None:
+                return fetch(db, query, values)
+            return db.execute(query, values).fetchall()
+
+    @contextmanager
+    def _reader(self) -> Generator[sqlite3.Connection]:
+        """Lend a connection; one that something went wrong with is closed."""
         try:
             connection = self._pool.get_connection()
             try:
-                if fetch is not None:
-                    return fetch(connection.raw, query, values)
-                return connection.raw.execute(query, values).fetchall()
+                yield connection.raw
             except BaseException:
                 connection.close()
                 raise
@@ -201,7 +232,7 @@ class SQLiteStore:
         if not self._setup_lock.acquire(timeout=max(deadline_seconds, 0)):
             raise Contended("Another thread is still opening the store: call again.")
         try:
-            self._access = prepare(self._place, self._tables.specs, deadline_seconds)
+            self._access = prepare(self._place, self._tables, deadline_seconds)
             self._file = self._stat()
         finally:
             self._setup_lock.release()

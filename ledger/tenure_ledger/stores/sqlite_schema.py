@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,7 +18,6 @@ from tenure_ledger.errors import (
     SchemaTooNew,
     StoreUnavailable,
 )
-from tenure_ledger.rows import TableSpec
 from tenure_ledger.stores.sqlite_connect import (
     BUSY_SLICE_SECONDS,
     Access,
@@ -36,6 +34,8 @@ from tenure_ledger.stores.sqlite_faults import (
     translate,
 )
 from tenure_ledger.stores.sqlite_fork import CONNECTING
+from tenure_ledger.stores.sqlite_reading import Reading
+from tenure_ledger.stores.sqlite_tables import Tables
 
 __all__ = ["APPLICATION_ID", "SCHEMA_VERSION", "prepare"]
 
@@ -52,14 +52,14 @@ class _Found(NamedTuple):
     application_id: int
     schema_version: int
     tables: frozenset[str]
+    kept: frozenset[str]
+    """Tables that every writer must keep in the transaction of its events."""
 
     def is_empty(self) -> bool:
         return not (self.application_id or self.schema_version or self.tables)
 
 
-def prepare(
-    place: Place, specs: Sequence[TableSpec], deadline_seconds: float
-) -> Access:
+def prepare(place: Place, tables: Tables, deadline_seconds: float) -> Access:
     """Make or migrate what is missing, and return how readers open the file.
 
     Looks with a read-only connection first: a file that is not ours stays as it is, and
@@ -70,7 +70,7 @@ def prepare(
     while True:
         try:
             with CONNECTING:
-                return _prepare(place, specs)
+                return _prepare(place, tables)
         except sqlite3.Error as error:
             if not is_busy(error):
                 raise translate(error, place.path) from error
@@ -80,11 +80,11 @@ def prepare(
             time.sleep(BUSY_SLICE_SECONDS / 10)
 
 
-def _prepare(place: Place, specs: Sequence[TableSpec]) -> Access:
+def _prepare(place: Place, tables: Tables) -> Access:
     found, access = _inspect(place)
-    if found is None or not _is_complete(found, specs, place.path):
+    if found is None or not _is_complete(found, tables, place.path):
         try:
-            _migrate(place, specs)
+            _migrate(place, tables)
         except sqlite3.OperationalError as error:
             if is_code(error, "SQLITE_READONLY", "SQLITE_READONLY_DIRECTORY"):
                 raise _missing(place.path) from error
@@ -143,11 +143,16 @@ def _found_at_once(db: sqlite3.Connection) -> _Found:
 def _found(db: sqlite3.Connection) -> _Found:
     (application_id,) = db.execute("PRAGMA application_id").fetchone()
     (schema_version,) = db.execute("PRAGMA user_version").fetchone()
-    names = frozenset(name for (name,) in db.execute(sql("table_names")))
-    return _Found(application_id, schema_version, names)
+    names = _names(db, "table_names")
+    kept = _names(db, "kept_tables") if "kept_tables" in names else frozenset[str]()
+    return _Found(application_id, schema_version, names, kept)
 
 
-def _is_complete(found: _Found, specs: Sequence[TableSpec], path: str) -> bool:
+def _names(db: sqlite3.Connection, query: str) -> frozenset[str]:
+    return frozenset(name for (name,) in db.execute(sql(query)))
+
+
+def _is_complete(found: _Found, tables: Tables, path: str) -> bool:
     """Return whether nothing is left to make; refuse a file that is not ours."""
     if found.is_empty():
         return False
@@ -167,29 +172,47 @@ def _is_complete(found: _Found, specs: Sequence[TableSpec], path: str) -> bool:
     if not found.tables >= _TABLES:
         missing = ", ".join(sorted(_TABLES - found.tables))
         raise Corrupt(f"{path} has lost its tables ({missing}): restore a backup.")
-    return all(spec.name in found.tables for spec in specs)
+    kept = frozenset(spec.name for spec in tables.kept)
+    tables.lacking = found.kept - kept
+    wanted = kept | {spec.name for spec in tables.others}
+    return found.kept >= kept and found.tables >= wanted
 
 
-def _migrate(place: Place, specs: Sequence[TableSpec]) -> None:
+def _migrate(place: Place, tables: Tables) -> None:
     """Bring the file to this version in one transaction, whoever else tries it."""
     db = connect(place, "create")
     try:
-        _is_complete(_found_at_once(db), specs, place.path)
+        _is_complete(_found_at_once(db), tables, place.path)
         set_up_writer(db, place)
         db.execute("BEGIN IMMEDIATE")
         found = _found(db)
-        if not _is_complete(found, specs, place.path):
+        if not _is_complete(found, tables, place.path):
             for name in _MIGRATIONS[found.schema_version :]:
                 for statement in _statements(sql(name)):
                     db.execute(statement)
-            for spec in specs:
-                db.execute(spec.create["sqlite"])
+            _make_tables(db, found, tables, place.path)
             db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         db.execute("COMMIT")
     finally:
         # Closing rolls back what was not committed.
         db.close()
+
+
+def _make_tables(
+    db: sqlite3.Connection, found: _Found, tables: Tables, path: str
+) -> None:
+    """Make what is missing; a table that must agree with the events is filled."""
+    for spec in (*tables.kept, *tables.others):
+        db.execute(spec.create["sqlite"])
+    new = [
+        spec.name
+        for spec in tables.kept
+        if spec.name not in found.kept or spec.name not in found.tables
+    ]
+    if new and tables.fill is not None:
+        tables.apply(db, tables.fill(Reading(db, tables, path), new))
+    db.executemany(sql("keep_table"), [(name,) for name in new])
 
 
 def _statements(script: str) -> list[str]:

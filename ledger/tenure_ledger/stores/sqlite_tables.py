@@ -3,22 +3,54 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from tenure_ledger.rows import RowChange, TableSpec
-from tenure_ledger.stores.tables import unknown_table
+from tenure_ledger.errors import StoreUnavailable
+from tenure_ledger.rows import Column, Fill, RowChange, TableSpec
+from tenure_ledger.stores.tables import check_columns, taken_table, unknown_table
 
 __all__ = ["Tables"]
 
 
 class Tables:
-    """Put and delete rows of the tables that a store was opened with."""
+    """Put, delete and find rows of the tables that a store was opened with."""
 
-    def __init__(self, specs: Sequence[TableSpec]) -> None:
-        self.specs = tuple(specs)
-        self._put = {spec.name: _put(spec) for spec in specs}
-        self._delete = {spec.name: _delete(spec) for spec in specs}
-        self._select = {spec.name: _select(spec) for spec in specs}
+    def __init__(
+        self, specs: Sequence[TableSpec] = (), fill: Fill | None = None
+    ) -> None:
+        self.kept = tuple(specs)
+        """Those that every writer keeps in the transaction of its events."""
+        self.fill = fill
+        self.lacking: frozenset[str] = frozenset()
+        """Those that the file's writers keep and this store was not given."""
+        self.others: tuple[TableSpec, ...] = ()
+        self._specs: dict[str, TableSpec] = {}
+        self._put: dict[str, str] = {}
+        self._delete: dict[str, str] = {}
+        self._learn(specs)
+
+    def define(self, specs: Sequence[TableSpec]) -> None:
+        """Know further tables. Raises InvalidInput for a name that is taken."""
+        for spec in specs:
+            if self._specs.get(spec.name, spec) != spec:
+                raise taken_table(spec.name)
+        known = {spec.name for spec in self.others}
+        self.others += tuple(spec for spec in specs if spec.name not in known)
+        self._learn(specs)
+
+    def _learn(self, specs: Sequence[TableSpec]) -> None:
+        self._specs.update((spec.name, spec) for spec in specs)
+        self._put.update((spec.name, _put(spec)) for spec in specs)
+        self._delete.update((spec.name, _delete(spec)) for spec in specs)
+
+    def check_all_kept(self, path: str) -> None:
+        """Raise StoreUnavailable if a command would leave tables behind its events."""
+        if self.lacking:
+            raise StoreUnavailable(
+                f"The writers of {path} keep tables beside its events "
+                f"({', '.join(sorted(self.lacking))}), which this one was not given: "
+                "open it with tenure.open_ledger. Nothing was written."
+            )
 
     def apply(self, db: sqlite3.Connection, changes: Iterable[RowChange]) -> None:
         """Make the changes in their order. Raises InvalidInput, sqlite3.Error."""
@@ -30,11 +62,20 @@ class Tables:
             else:
                 db.execute(self._put[table], row)
 
-    def select(self, table: str) -> str:
-        """Return the query for all rows, by key. Raises InvalidInput."""
-        if table not in self._select:
+    def select(
+        self, table: str, where: Mapping[str, Column]
+    ) -> tuple[str, tuple[Column, ...]]:
+        """Return the query for rows with these values, by key. Raises InvalidInput."""
+        spec = self._specs.get(table)
+        if spec is None:
             raise unknown_table(table)
-        return self._select[table]
+        check_columns(spec, where)
+        match = " AND ".join(f"{_quote(column)} IS ?" for column in where)
+        query = (
+            f"SELECT {_list(spec.columns)} FROM {_quote(table)} "  # noqa: S608
+            f"{'WHERE ' + match if match else ''} ORDER BY {_list(spec.key)}"
+        )
+        return query, tuple(where.values())
 
 
 def _put(spec: TableSpec) -> str:
@@ -51,13 +92,6 @@ def _put(spec: TableSpec) -> str:
 def _delete(spec: TableSpec) -> str:
     match = " AND ".join(f"{_quote(column)} = ?" for column in spec.key)
     return f"DELETE FROM {_quote(spec.name)} WHERE {match}"  # noqa: S608
-
-
-def _select(spec: TableSpec) -> str:
-    return (
-        f"SELECT {_list(spec.columns)} FROM {_quote(spec.name)} "  # noqa: S608
-        f"ORDER BY {_list(spec.key)}"
-    )
 
 
 def _list(names: Sequence[str]) -> str:

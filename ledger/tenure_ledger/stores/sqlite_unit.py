@@ -11,6 +11,7 @@ from typing import Any, Self, TypeVar, cast
 from tenure_ledger.errors import Corrupt, StoreUnavailable
 from tenure_ledger.rows import (
     BodyRow,
+    Column,
     CommandRow,
     Conflict,
     EventRow,
@@ -101,6 +102,16 @@ class SQLiteUnit:
             raise self._broken(error) from error
         return None if row is None else row[0]
 
+    def rows(
+        self, table: str, where: Mapping[str, Column]
+    ) -> Sequence[tuple[Column, ...]]:
+        """Return a table's rows with these values, by key. Raises InvalidInput."""
+        query, values = self._tables.select(table, where)
+        try:
+            return self._open().execute(query, values).fetchall()
+        except sqlite3.Error as error:
+            raise self._broken(error) from error
+
     def add(
         self,
         events: Sequence[EventRow],
@@ -119,6 +130,7 @@ class SQLiteUnit:
         try:
             positions = self._insert(db, events)
             if command is not None:
+                self._tables.check_all_kept(self._path)
                 db.execute(_INSERT_COMMAND, command)
             refused = _refused_row
             for stream in erase:
@@ -216,7 +228,7 @@ def event_rows(
     db: sqlite3.Connection, query: str, values: tuple[object, ...]
 ) -> list[EventRow]:
     """Return all rows of a query whose columns are those of `EventRow`."""
-    return _decoded(db, query, values, lambda cursor: list(map(_event_row, cursor)))
+    return _decoded(_event_rows, db, query, values)
 
 
 def tail_rows(
@@ -226,23 +238,30 @@ def tail_rows(
 
     Its name is not read again with each row: a third of the time of a long stream.
     """
+    return _decoded(_tail_rows, db, query, values)
+
+
+_Rows = Callable[[sqlite3.Connection, str, tuple[object, ...]], list[EventRow]]
+
+
+def _event_rows(
+    db: sqlite3.Connection, query: str, values: tuple[object, ...]
+) -> list[EventRow]:
+    return list(map(_event_row, db.execute(query, values)))
+
+
+def _tail_rows(
+    db: sqlite3.Connection, query: str, values: tuple[object, ...]
+) -> list[EventRow]:
     stream = values[0]
-    return _decoded(
-        db,
-        query,
-        values,
-        lambda cursor: [
-            _event_row((position, stream, version, topic, state, hashed))
-            for position, version, topic, state, hashed in cursor
-        ],
-    )
+    return [
+        _event_row((position, stream, version, topic, state, hashed))
+        for position, version, topic, state, hashed in db.execute(query, values)
+    ]
 
 
 def _decoded(
-    db: sqlite3.Connection,
-    query: str,
-    values: tuple[object, ...],
-    rows: Callable[[sqlite3.Cursor], list[EventRow]],
+    rows: _Rows, db: sqlite3.Connection, query: str, values: tuple[object, ...]
 ) -> list[EventRow]:
     """Return the rows of a query.
 
@@ -250,14 +269,14 @@ def _decoded(
     bytes that it is: so one bad row is found, and named, by whoever reads it.
     """
     try:
-        return rows(db.execute(query, values))
+        return rows(db, query, values)
     except sqlite3.OperationalError as error:
         if getattr(error, "sqlite_errorcode", None) is not None:
             raise
     # The module's own error: it could not decode.
     db.text_factory = _text_or_bytes
     try:
-        return rows(db.execute(query, values))
+        return rows(db, query, values)
     finally:
         db.text_factory = str
 

@@ -33,6 +33,12 @@ CREATE TABLE payloads (
     PRIMARY KEY (stream, digest)
 );
 
+CREATE TABLE kept_tables (
+    -- Tables that every writer keeps in the transaction of its events: one that does
+    -- not know them may not write here.
+    name TEXT PRIMARY KEY
+) WITHOUT ROWID;
+
 CREATE TRIGGER stored_events_are_append_only_on_update
 BEFORE UPDATE ON stored_events
 BEGIN

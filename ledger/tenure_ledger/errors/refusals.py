@@ -1,23 +1,4 @@
-"""Two families of errors, and the value a pure decision returns.
-
-::
-
-    Refused                      a rule said no; nothing of what was asked is done
-      FencedOut                  your holding ended (.holder, .generation, .late)
-        TermRetired              it ended by a retirement cut
-      OwnerIsLive OwnerMoved OwnerEnded UnknownOwner Deleted
-      AgentIsBound               .owner, .generation
-      NotAdmitted AlreadyDecided AlreadyStripped KeyReused CommandIdReused
-      StaleCheckpoint Quarantined TooNew InvalidInput
-      NotFound                   .kind, .id
-    Fault                        something broke; what it says is what is known
-      StoreUnavailable StoreFull Corrupt Contended SchemaMissing SchemaTooNew
-      OutcomeUnknown             .command_id: ask again under the same id
-
-The families share no base but ``Exception``: whoever tolerates a refusal must not
-tolerate a fault (design section 5, rule 7). A refusal stores nothing, but for one case:
-`settle` and `complete_tool_call` under an ended holding keep the result as a late one.
-"""
+"""Refusals: a rule said no, as an exception and as a value."""
 
 from __future__ import annotations
 
@@ -29,30 +10,23 @@ __all__ = [
     "AlreadyDecided",
     "AlreadyStripped",
     "CommandIdReused",
-    "Contended",
-    "Corrupt",
     "Deleted",
-    "Fault",
     "FencedOut",
     "InvalidInput",
     "KeyReused",
     "NotAdmitted",
     "NotFound",
-    "OutcomeUnknown",
     "OwnerEnded",
     "OwnerIsLive",
     "OwnerMoved",
     "Quarantined",
     "Refused",
     "Rejection",
-    "SchemaMissing",
-    "SchemaTooNew",
     "StaleCheckpoint",
-    "StoreFull",
-    "StoreUnavailable",
     "TermRetired",
     "TooNew",
     "UnknownOwner",
+    "refuse",
 ]
 
 
@@ -235,62 +209,6 @@ class InvalidInput(Refused, ValueError):  # noqa: N818  as above
     """A value cannot be stored or makes no sense: correct it and call again."""
 
     code = "invalid_input"
-
-
-class Fault(Exception):  # noqa: N818  the names say what broke
-    """Something broke. Nothing is assumed about what was not confirmed."""
-
-    code: ClassVar[str] = "fault"
-
-
-class StoreUnavailable(Fault):
-    """The store cannot be reached or opened; nothing was written."""
-
-    code = "store_unavailable"
-
-
-class StoreFull(Fault):
-    """The store has no room; nothing was written."""
-
-    code = "store_full"
-
-
-class Corrupt(Fault):
-    """The store holds bytes that this library did not write so."""
-
-    code = "corrupt"
-
-
-class Contended(Fault):
-    """Other writers were faster until the deadline; nothing was written."""
-
-    code = "contended"
-
-
-class SchemaMissing(Fault):
-    """The database lacks tables of tenure, and they cannot be made here."""
-
-    code = "schema_missing"
-
-
-class SchemaTooNew(Fault):
-    """The database was written by a newer version of tenure."""
-
-    code = "schema_too_new"
-
-
-class OutcomeUnknown(Fault):
-    """The commit was not answered in time: ask again under ``.command_id``."""
-
-    code = "outcome_unknown"
-
-    def __init__(self, text: str, command_id: str) -> None:
-        super().__init__(text)
-        self.command_id = command_id
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Travel between processes with the command id."""
-        return (OutcomeUnknown, (str(self), self.command_id))
 
 
 class Rejection(NamedTuple):

@@ -1,0 +1,121 @@
+"""Every event that the ledger keeps: one frozen model each, one discriminated union.
+
+An event is a **header**: envelope, ids, keys, versions, digests; all that decides. What
+a person may have written lies in the table ``payloads`` under the digest that the
+header names. Stored topics are literals, never module paths. A field's default belongs
+to the version of its topic and never changes, since defaults are not stored. To change
+an event, give the new shape the next topic and an upcaster (`tenure_ledger.codec`).
+"""
+
+from tenure_ledger.events.effects import (
+    ApprovalClosed,
+    ApprovalConsumed,
+    ApprovalDecided,
+    ApprovalRequested,
+    CallOutcome,
+    CloseReason,
+    Decision,
+    ToolCallClosed,
+    ToolCallCompleted,
+    ToolCallDispatched,
+    ToolCallIntended,
+)
+from tenure_ledger.events.envelope import UNSEALED, Digest, Event, Id, Name, Version
+from tenure_ledger.events.ownership import (
+    AdvanceReason,
+    AgentBound,
+    AgentReleased,
+    AuthorityGranted,
+    AuthorityRevoked,
+    ChildSpawned,
+    ConversationDeleted,
+    GenerationAdvanced,
+    OwnershipClaimed,
+    OwnerTerminated,
+)
+from tenure_ledger.events.recovery import (
+    CheckpointCleared,
+    CheckpointMode,
+    CheckpointSaved,
+    Fact,
+    FactKind,
+    LateResult,
+    NoticeDelivered,
+    NoticeIssued,
+    OutputStarted,
+    RecoveryDecided,
+    ReplayBarred,
+)
+from tenure_ledger.events.relay import (
+    CutOutcome,
+    ExecutionAdmitted,
+    ExecutionSettled,
+    ExecutionStarted,
+    HistoryRewritten,
+    InterruptSettled,
+    RetirementCut,
+    SettleOutcome,
+    StaleRequestStripped,
+    StripVerdict,
+    SubmissionAccepted,
+)
+from tenure_ledger.events.union import EventUnion, Recorded, Unknown
+from tenure_ledger.events.upkeep import BodiesErased, QuarantineResolved, VerdictGiven
+
+__all__ = [
+    "UNSEALED",
+    "AdvanceReason",
+    "AgentBound",
+    "AgentReleased",
+    "ApprovalClosed",
+    "ApprovalConsumed",
+    "ApprovalDecided",
+    "ApprovalRequested",
+    "AuthorityGranted",
+    "AuthorityRevoked",
+    "BodiesErased",
+    "CallOutcome",
+    "CheckpointCleared",
+    "CheckpointMode",
+    "CheckpointSaved",
+    "ChildSpawned",
+    "CloseReason",
+    "ConversationDeleted",
+    "CutOutcome",
+    "Decision",
+    "Digest",
+    "Event",
+    "EventUnion",
+    "ExecutionAdmitted",
+    "ExecutionSettled",
+    "ExecutionStarted",
+    "Fact",
+    "FactKind",
+    "GenerationAdvanced",
+    "HistoryRewritten",
+    "Id",
+    "InterruptSettled",
+    "LateResult",
+    "Name",
+    "NoticeDelivered",
+    "NoticeIssued",
+    "OutputStarted",
+    "OwnerTerminated",
+    "OwnershipClaimed",
+    "QuarantineResolved",
+    "Recorded",
+    "RecoveryDecided",
+    "ReplayBarred",
+    "RetirementCut",
+    "SettleOutcome",
+    "StaleRequestStripped",
+    "StripVerdict",
+    "SubmissionAccepted",
+    "ToolCallClosed",
+    "ToolCallCompleted",
+    "ToolCallDispatched",
+    "ToolCallIntended",
+    "Unknown",
+    "VerdictGiven",
+    "Version",
+]

@@ -1,0 +1,1 @@
+INSERT OR IGNORE INTO kept_tables (name) VALUES (?)

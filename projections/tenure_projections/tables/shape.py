@@ -1,0 +1,97 @@
+"""The one shape of every table: a pure function from a stream's state to its rows.
+
+A row is made from the state alone. So the rows that a command writes, those of a
+rebuild and those of any moment in the past come from the same function, and
+differ only in the state that it is given (design section 8).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from importlib.resources import files
+from typing import NamedTuple
+
+from tenure_ledger.bodies import Json
+from tenure_ledger.events import Event, Recorded
+from tenure_ledger.folds.stream import State
+from tenure_ledger.rows import Column, TableSpec
+from tenure_ledger.shell import Change
+from tenure_ledger.values import OwnerRef
+
+__all__ = [
+    "Body",
+    "Key",
+    "Row",
+    "Table",
+    "known_events",
+    "milliseconds",
+    "moment",
+    "owner_of",
+    "readable",
+    "spec",
+]
+
+Key = tuple[Column, ...]
+Row = tuple[Column, ...]
+Body = Callable[[str, str], bytes | None]
+"""Takes a stream and a digest; returns the stored body, or None."""
+
+
+class Table(NamedTuple):
+    """One table. Its functions are pure and total over every state."""
+
+    spec: TableSpec
+    keys: Callable[[State], Iterable[Key]]
+    """The keys of all rows that the stream has."""
+    touched: Callable[[Change], Iterable[Key]]
+    """At least the keys of the rows that the change made, altered or ended."""
+    row: Callable[[State, Key, Body], Row | None]
+    """The row of that key; None when the stream has none."""
+    unique: str | None = None
+    """A column whose values are unique too."""
+
+    def of_owner(self, owner: OwnerRef) -> dict[str, Column]:
+        """Return the columns, and their values, by which an owner's rows are found."""
+        names = ("owner_id", "session_id", "recovery_owner_id")
+        (name,) = (name for name in names if name in self.spec.columns)
+        return {"recovery_class": owner.recovery_class, name: owner.owner_id}
+
+
+def spec(name: str, columns: str, key: str) -> TableSpec:
+    """Return the spec of a table whose statement is ``<dialect>/<name>.sql``."""
+    statement = files("tenure_projections.tables").joinpath("sqlite", f"{name}.sql")
+    create = {"sqlite": statement.read_text(encoding="utf-8").strip()}
+    return TableSpec(name, tuple(columns.split()), tuple(key.split()), create)
+
+
+def owner_of(state: State) -> tuple[str, str] | None:
+    """Return (recovery class, owner id); None for an agent's stream."""
+    if not state.stream.startswith("owner:"):
+        return None
+    _, recovery_class, owner_id = state.stream.split(":", 2)
+    return recovery_class, owner_id
+
+
+def known_events(events: Iterable[Recorded]) -> list[Event]:
+    """Return the events that this version knows."""
+    return [one.event for one in events if isinstance(one.event, Event)]
+
+
+def moment(at: datetime | None) -> str | None:
+    """Return a time as ISO 8601 text in UTC; text order is the order of time."""
+    if at is None:
+        return None
+    return at.astimezone(UTC).isoformat(timespec="microseconds")[:-6] + "Z"
+
+
+def milliseconds(at: datetime) -> int:
+    """Return a time as whole milliseconds since 1970."""
+    since = at - datetime(1970, 1, 1, tzinfo=UTC)
+    return (since.days * 86_400 + since.seconds) * 1000 + since.microseconds // 1000
+
+
+def readable(value: Json) -> str:
+    """Return JSON for people: sorted, spaced, nothing escaped that need not be."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)
