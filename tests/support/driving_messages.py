@@ -103,7 +103,7 @@ def strip(drive: Drive, choose: Chooser) -> object:
     own.interrupts[f"i{number}"] = None
     known.stripped = True
     drive.last = None
-    drive.world.append(own.ref, *events)
+    drive.append(own.ref, *events)
     drive.check(drive.news(), own.ref)
     return None
 

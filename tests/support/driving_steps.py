@@ -162,7 +162,7 @@ def begin(drive: Drive, choose: Chooser, theme: int = 0) -> None:
     drive.focus = 0 if theme else choose(range(len(FOCUS)))
     if OLD not in FOCUS[drive.focus]:
         return
-    drive.world.append(OLD, e.OwnershipClaimed(author="import", generation=0))
+    drive.append(OLD, e.OwnershipClaimed(author="import", generation=0))
     own = drive.reference.at(OLD)
     own.status, own.term = "imported", 1
     drive.check(drive.news(), OLD)

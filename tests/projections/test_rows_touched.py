@@ -1,0 +1,72 @@
+"""The rows that a command changes are all that it must change, whatever came before.
+
+A table says which keys an event touches, since looking at every row would cost the more
+the longer a stream is. Here that is held against looking at every row.
+"""
+
+from __future__ import annotations
+
+import json
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from event_strategies import events, histories, unknowns
+from projected import Rows
+from tenure import Event, Recorded, Unknown
+from tenure_ledger.folds.stream import State, evolve
+from tenure_ledger.shell import Change
+from tenure_projections.live import LiveTables, rows_of
+from tenure_projections.tables import TABLES
+
+STREAM = "owner:session:s1"
+ALWAYS = settings(
+    derandomize=True,
+    database=None,
+    deadline=None,
+    max_examples=150,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+
+mixed = st.lists(st.one_of(events(), events(), unknowns()), max_size=25)
+batches = st.lists(st.integers(1, 4), max_size=20)
+
+
+def body(_stream: str, digest: str) -> bytes:
+    """Return a body for any digest, as if nothing had been erased."""
+    stored = {"payload": {"length": len(digest)}, "execution_config": None}
+    return json.dumps(stored).encode()
+
+
+def whole(state: State) -> Rows:
+    """Return every row of the stream."""
+    return {table.spec.name: dict(rows_of(table, state, body)) for table in TABLES}
+
+
+def recorded(state: State, event: Event | Unknown) -> Recorded:
+    version = state.version + 1
+    return Recorded(0, STREAM, version, version.to_bytes(32, "big"), event)
+
+
+@ALWAYS
+@given(st.one_of(mixed, histories(25)), batches)
+def test_the_touched_rows_are_all_that_change(
+    history: list[Event | Unknown], sizes: list[int]
+) -> None:
+    state, rows = State(STREAM), whole(State(STREAM))
+    waiting = list(history)
+    while waiting:
+        size = sizes.pop() if sizes else 1
+        before, written = state, list[Recorded]()
+        for event in waiting[:size]:
+            one = recorded(state, event)
+            state = evolve(state, one)
+            written.append(one)
+        del waiting[:size]
+        change = Change(before, state, written)
+        for name, key, row in LiveTables().changes([change], body):
+            if row is None:
+                rows[name].pop(key, None)
+            else:
+                rows[name][key] = row
+        assert rows == whole(state)
