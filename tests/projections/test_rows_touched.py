@@ -7,11 +7,16 @@ the longer a stream is. Here that is held against looking at every row.
 from __future__ import annotations
 
 import json
+from functools import reduce
+from pathlib import Path
+from random import Random
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from event_strategies import events, histories, unknowns
+from driving_walk import walk
+from event_strategies import events, histories, record, unknowns
 from projected import Rows
 from tenure import Event, Recorded, Unknown
 from tenure_ledger.folds.stream import State, evolve
@@ -43,30 +48,37 @@ def whole(state: State) -> Rows:
     return {table.spec.name: dict(rows_of(table, state, body)) for table in TABLES}
 
 
-def recorded(state: State, event: Event | Unknown) -> Recorded:
-    version = state.version + 1
-    return Recorded(0, STREAM, version, version.to_bytes(32, "big"), event)
-
-
-@ALWAYS
-@given(st.one_of(mixed, histories(25)), batches)
-def test_the_touched_rows_are_all_that_change(
-    history: list[Event | Unknown], sizes: list[int]
-) -> None:
-    state, rows = State(STREAM), whole(State(STREAM))
-    waiting = list(history)
+def check(stream: str, history: list[Recorded], sizes: list[int]) -> None:
+    """Hold what each batch changes against all rows after it."""
+    state = State(stream)
+    rows, waiting = whole(state), list(history)
     while waiting:
         size = sizes.pop() if sizes else 1
-        before, written = state, list[Recorded]()
-        for event in waiting[:size]:
-            one = recorded(state, event)
-            state = evolve(state, one)
-            written.append(one)
+        before, batch = state, waiting[:size]
+        state = reduce(evolve, batch, state)
         del waiting[:size]
-        change = Change(before, state, written)
+        change = Change(before, state, batch)
         for name, key, row in LiveTables().changes([change], body):
             if row is None:
                 rows[name].pop(key, None)
             else:
                 rows[name][key] = row
         assert rows == whole(state)
+
+
+@ALWAYS
+@given(st.one_of(mixed, histories(25)), batches)
+def test_the_touched_rows_are_all_that_change_in_any_history(
+    history: list[Event | Unknown], sizes: list[int]
+) -> None:
+    check(STREAM, record(STREAM, *history), sizes)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_touched_rows_are_all_that_change_on_a_walk(
+    seed: int, tmp_path: Path
+) -> None:
+    drive = walk(seed, 170, tmp_path)
+    random = Random(seed)  # noqa: S311  a choice, not a secret
+    for stream, history in drive.recorded.items():
+        check(stream, history, [random.randint(1, 4) for _ in history])

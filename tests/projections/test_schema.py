@@ -14,7 +14,7 @@ from tenure_projections.tables import TABLES, table_named
 # Name, type, not null, default: verbatim from seed 000 section 1 (its bigint and its
 # text are SQLite's too; a timestamptz is ISO 8601 text; what has a default of now()
 # there is always given here).
-SEED = {
+SEED: dict[str, list[tuple[str, str, int, str | None]]] = {
     "recovery_owners": [
         ("recovery_class", "TEXT", 1, None),
         ("owner_id", "TEXT", 1, None),

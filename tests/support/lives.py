@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Literal
 
 from tenure import (
     Authority,
@@ -18,6 +19,7 @@ from worlds import World
 
 __all__ = ["Lives"]
 
+OUTCOMES: tuple[Literal["completed", "failed"], ...] = ("completed", "failed")
 TOOLS = ("shell", "search", "pay")
 LOOP = RuntimeRestartReactionLoopState(consecutive_batches=2)
 QUEUE = RuntimeRestartQueuedSubmission(submission_key="m 1")
@@ -72,8 +74,7 @@ class Lives:
             ledger.admit(held, key, "human", absorbed=absorbed)
             ledger.start(held, key)
             ledger.mark_output_started(held, key)
-            outcome = self.random.choice(("completed", "completed", "failed"))
-            ledger.settle(held, key, outcome)
+            ledger.settle(held, key, self.random.choice(OUTCOMES))
         ledger.start(held, "m 1")
         ledger.history_rewritten(held, 1, "m 2", "seq 1", {"kept": ["m 2"]})
         return held
