@@ -13,10 +13,11 @@ from threading import Barrier, Thread
 from typing import NamedTuple, Self
 
 from figures import Figures
+from plain import open_plain
 from steps import Steps, timed_raw
 from written import INSERT_COMMAND, INSERT_EVENT, Session, build, connect
 
-from tenure import Ledger, open_ledger
+from tenure import Ledger
 
 __all__ = ["Crowd", "Field", "Took", "Turn", "read_raw"]
 
@@ -56,7 +57,7 @@ class Field:
     def __enter__(self) -> Self:
         for size in ("small", "big"):
             path = self._paths[size, "ours"]
-            ledger = self._ledgers[size] = open_ledger(f"sqlite:///{path}")
+            ledger = self._ledgers[size] = open_plain(f"sqlite:///{path}")
             raw = connect(self._paths[size, "raw"])
             self._connections[size] = raw
             count = raw.execute("SELECT count(*) FROM commands").fetchone()[0]
@@ -149,7 +150,7 @@ class Crowd:
         self._raw_sessions = build(self._raw, threads, 0)
 
     def __enter__(self) -> Self:
-        self._ledger = open_ledger(f"sqlite:///{self._ours}")
+        self._ledger = open_plain(f"sqlite:///{self._ours}")
         for session in self._sessions:
             self._ledger.owner(session.owner)
         self._db = connect(self._raw)

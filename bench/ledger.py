@@ -23,9 +23,10 @@ from typing import NamedTuple
 
 import contenders
 from figures import Figures, median, table
+from plain import open_plain
 from written import build
 
-from tenure import OwnerRef, open_ledger
+from tenure import OwnerRef
 
 
 class Plan(NamedTuple):
@@ -194,7 +195,7 @@ def _replay(big: Path, plan: Plan) -> str:
     busy: list[float] = []
     for _ in range(2 if plan is WHOLE else 3):
         plain.append(contenders.read_raw(big))
-        with open_ledger(f"sqlite:///{big}") as ledger:
+        with open_plain(f"sqlite:///{big}") as ledger:
             began, worked = time.perf_counter(), time.process_time()
             result = ledger.verify()
             verified.append(result.head.count / (time.perf_counter() - began))
@@ -233,7 +234,7 @@ def _open(folder: Path, plan: Plan) -> str:
     busy: list[float] = []
     for _ in range(plan.repeats):
         plain.append(plan.opened / contenders.read_raw(path))
-        with open_ledger(f"sqlite:///{path}") as ledger:
+        with open_plain(f"sqlite:///{path}") as ledger:
             began, worked = time.perf_counter(), time.process_time()
             status = ledger.owner(OwnerRef("session", session.owner.owner_id))
             opened.append(time.perf_counter() - began)

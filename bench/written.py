@@ -13,7 +13,9 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 
-from tenure import Authority, OwnerRef, open_ledger
+from plain import open_plain
+
+from tenure import Authority, OwnerRef
 from tenure_ledger import events as e
 from tenure_ledger.codec import encode
 from tenure_ledger.rows import GENESIS, CommandRow, EventRow, row_hash
@@ -162,7 +164,7 @@ def connect(path: Path) -> sqlite3.Connection:
 
 def build(path: Path, streams: int, events: int) -> list[Session]:
     """Make a ledger of about ``events`` events in ``streams`` sessions."""
-    with open_ledger(f"sqlite:///{path}") as ledger:
+    with open_plain(f"sqlite:///{path}") as ledger:
         ledger.setup()
     sessions = [Session(number) for number in range(streams)]
     each = max(0, events // streams - 2)
