@@ -19,7 +19,7 @@ from written import INSERT_COMMAND, INSERT_EVENT, Session, build, connect
 
 from tenure import Ledger
 
-__all__ = ["Crowd", "Field", "Took", "Turn", "read_raw"]
+__all__ = ["SESSIONS", "Crowd", "Field", "Took", "Turn", "read_raw", "resumed", "turns"]
 
 
 class Took(NamedTuple):
@@ -64,7 +64,7 @@ class Field:
             streams = max(SESSIONS, self._streams(raw))
             numbers = range(0, streams, max(1, streams // SESSIONS))[:SESSIONS]
             for kind in ("raw", "ours"):
-                sessions = [_resumed(raw, number) for number in numbers]
+                sessions = [resumed(raw, number) for number in numbers]
                 self._sessions[size, kind] = sessions
             for session in self._sessions[size, "ours"]:
                 ledger.owner(session.owner)  # the state is in memory from here on
@@ -105,7 +105,7 @@ class Field:
         """Return a turn of the ledger: one command by a method of its public face."""
         sessions = self._sessions[size, "ours"]
         half = sessions[1::2] if with_id else sessions[::2]
-        return _turns(self._ledgers[size], half, with_id=with_id)
+        return turns(self._ledgers[size], half, with_id=with_id)
 
     def check_sizes(self) -> None:
         """Stop unless both kinds wrote rows of the same size."""
@@ -127,7 +127,7 @@ class Field:
         db, sessions = self._connections["small"], self._sessions["small", "raw"]
         turn = cycle(sessions)
         held = self._sessions["small", "ours"]
-        ours = _turns(self._ledgers["small"], held, with_id=False, prefix="clk")
+        ours = turns(self._ledgers["small"], held, with_id=False, prefix="clk")
         ours_steps = Steps()
         for _ in range(rounds):
             event, command = next(turn).step()
@@ -155,7 +155,7 @@ class Crowd:
             self._ledger.owner(session.owner)
         self._db = connect(self._raw)
         self._turns = [
-            _turns(self._ledger, [session], with_id=False) for session in self._sessions
+            turns(self._ledger, [session], with_id=False) for session in self._sessions
         ]
         self._raw_turn = cycle(self._raw_sessions)
         return self
@@ -194,7 +194,7 @@ class Crowd:
         return each * len(threads) / (time.perf_counter() - began)
 
 
-def _turns(
+def turns(
     ledger: Ledger, sessions: list[Session], *, with_id: bool, prefix: str = "new"
 ) -> Turn:
     """Return turns of admit, start, settle, message by message, session by session."""
@@ -222,7 +222,7 @@ def _turns(
     return write
 
 
-def _resumed(db: sqlite3.Connection, number: int) -> Session:
+def resumed(db: sqlite3.Connection, number: int) -> Session:
     """Return a session as far as the store has it."""
     session = Session(number)
     version, hashed = db.execute(

@@ -24,6 +24,7 @@ from typing import NamedTuple
 import contenders
 from figures import Figures, median, table
 from plain import open_plain
+from steps import replayed
 from written import build
 
 from tenure import OwnerRef
@@ -221,6 +222,10 @@ def _replay(big: Path, plan: Plan) -> str:
             f"Target: verified >= {TARGET_REPLAY:,} events/s.",
             "",
             table(("what", "rate / rows alone", "events/s"), lines),
+            "",
+            "Where the time goes (us for one event, each step run by itself):",
+            "",
+            table(("step", "us"), replayed(big, min(plan.events, 100_000))),
         ]
     )
 

@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
+from pathlib import Path
 from typing import Self
 
 from figures import Figures
 from written import INSERT_COMMAND, INSERT_EVENT
 
 from tenure_ledger import shell
-from tenure_ledger.rows import CommandRow, EventRow
+from tenure_ledger.codec import check_columns
+from tenure_ledger.folds.stream import State
+from tenure_ledger.lean import load, parse
+from tenure_ledger.rows import CommandRow, EventRow, row_hash
+from tenure_ledger.stores.sqlite import SQLiteStore
 from tenure_ledger.stores.sqlite_unit import SQLiteUnit
 from tenure_ledger.stores.sqlite_writer import Writer
+from tenure_ledger.verification import verify
 
-__all__ = ["Steps", "timed_raw"]
+__all__ = ["Steps", "replayed", "timed_raw"]
 
 
 class Steps:
@@ -80,3 +88,40 @@ def timed_raw(
     for name, one, two in zip(steps, marks, marks[1:], strict=False):
         steps[name].add(two - one)
     steps["whole"].add(marks[-1] - marks[0])
+
+
+def replayed(path: Path, count: int) -> list[tuple[str, str]]:
+    """Return what each step of reading ``count`` events again takes, for one event."""
+    with closing(SQLiteStore(path)) as store:
+        began = time.perf_counter()
+        for _ in store.events(0, count):
+            pass
+        read = time.perf_counter() - began
+        rows = list(store.events(0, count))
+        began = time.perf_counter()
+        problem = verify(store).problem
+        whole = (time.perf_counter() - began) * len(rows) / store.head_position()
+    if problem is not None:
+        raise SystemExit(problem.text)
+    steps = {
+        "read the rows": read,
+        "check their columns": _timed(check_columns, ((row,) for row in rows)),
+        "hash them": _timed(row_hash, (row[1:5] for row in rows)),
+        "decode them (msgspec)": _timed(parse, ((row,) for row in rows)),
+    }
+    steps["chain, commands and head (the rest)"] = whole - sum(steps.values())
+    steps["verify(), all of these"] = whole
+    streams: defaultdict[str, list[EventRow]] = defaultdict(list)
+    for row in rows:
+        streams[row.stream].append(row)
+    folded = _timed(load, ((State(name), held) for name, held in streams.items()))
+    steps["decode and fold, as opening a stream does"] = folded
+    return [(what, f"{took / len(rows) * 1e6:.1f}") for what, took in steps.items()]
+
+
+def _timed(call: Callable[..., object], inputs: Iterable[Sequence[object]]) -> float:
+    given = list(inputs)
+    began = time.perf_counter()
+    for each in given:
+        call(*each)
+    return time.perf_counter() - began

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from itertools import combinations
 
 from tenure_ledger.folds.stream import State
 from tenure_ledger.lean import load
@@ -14,18 +16,28 @@ from tenure_projections.tables.shape import Body, Key, Row
 __all__ = ["LiveTables", "rows_of"]
 
 
+_PARTS = ("ownership", "executions", "recovery", "effects", "notices", "relay")
+
+
 class LiveTables:
     """Every table of design section 8."""
 
     specs: Sequence[TableSpec] = tuple(table.spec for table in TABLES)
 
     def changes(self, changes: Sequence[Change], body: Body, /) -> Iterator[RowChange]:
-        """Return the row changes of one command: releases before binds."""
-        for table in TABLES:
-            found = list(_found(table, changes, body))
-            if len(found) > 1:
-                found.sort(key=lambda change: _binds(table, change))
-            yield from found
+        """Yield the row changes of one command: releases before binds.
+
+        Nothing is read before the first is asked for: the bodies are stored by then.
+        """
+        for table in _concerned(changes):
+            of_table = [
+                RowChange(table.spec.name, key, table.row(change.after, key, body))
+                for change in changes
+                for key in _keys(table, change)
+            ]
+            if table.unique is not None and len(of_table) > 1:
+                of_table.sort(key=partial(_binds, table))
+            yield from of_table
 
     def fill(self, snapshot: Snapshot, names: Sequence[str]) -> Iterator[RowChange]:
         """Return the rows of these tables, which are new in a ledger with events."""
@@ -45,11 +57,32 @@ def rows_of(table: Table, state: State, body: Body) -> Iterator[tuple[Key, Row]]
             yield key, row
 
 
-def _found(table: Table, changes: Sequence[Change], body: Body) -> Iterator[RowChange]:
-    name = table.spec.name
-    for change in changes:
-        for key in _keys(table, change):
-            yield RowChange(name, key, table.row(change.after, key, body))
+def _concerned(changes: Sequence[Change]) -> Iterable[Table]:
+    """Return the tables of which a row may have changed: no other costs anything."""
+    parts: set[str] = set()
+    for before, after, _events in changes:
+        if before.quarantine or after.quarantine or after.too_new:
+            return TABLES
+        for part in _PARTS:
+            if getattr(before, part) is not getattr(after, part):
+                parts.add(part)
+    return _OF_PARTS[frozenset(parts)]
+
+
+def _of_parts() -> dict[frozenset[str], tuple[Table, ...]]:
+    """Return for every set of parts of a state the tables that are made from them."""
+    every = [
+        frozenset(parts)
+        for count in range(len(_PARTS) + 1)
+        for parts in combinations(_PARTS, count)
+    ]
+    return {
+        parts: tuple(table for table in TABLES if parts & table.parts)
+        for parts in every
+    }
+
+
+_OF_PARTS = _of_parts()
 
 
 def _keys(table: Table, change: Change) -> Iterable[Key]:

@@ -26,10 +26,14 @@ QUEUE = RuntimeRestartQueuedSubmission(submission_key="m 1")
 
 
 class Lives:
-    """Writes one session's life after another, the same ones for the same seed."""
+    """Writes one session's life after another, the same ones for the same seed.
 
-    def __init__(self, world: World, seed: int = 0) -> None:
+    ``imports``: also what no command of this release writes, through the recorder.
+    """
+
+    def __init__(self, world: World, seed: int = 0, *, imports: bool = True) -> None:
         self.world = world
+        self.imports = imports
         self.random = Random(seed)  # noqa: S311  a history, not a secret
         self.number = 0
 
@@ -56,7 +60,12 @@ class Lives:
         )
         self._restart(session, two)
         self._end(session)
-        self._imported()
+        if self.imports:
+            self._imported()
+
+    def _append(self, owner: OwnerRef, *events: e.Event) -> None:
+        if self.imports:
+            self.world.append(owner, *events)
 
     def _agent(self, term: int) -> str:
         return f"manager/{self.number}/{term}"
@@ -131,7 +140,7 @@ class Lives:
         ledger.retire(held, "continue", "Done: A. Next: B.", "m 3")
         # What a gate writes: no command for it yet.
         cut = len(ledger.history(session))
-        self.world.append(
+        self._append(
             session,
             e.StaleRequestStripped(
                 author="gate",
@@ -145,18 +154,19 @@ class Lives:
                 author="gate", generation=1, key="ghost 1", verdict="stale", cut=cut
             ),
         )
-        ledger.settle_interrupt(session, "i 1", "no_active_execution", "host")
+        if self.imports:
+            ledger.settle_interrupt(session, "i 1", "no_active_execution", "host")
         ledger.late_result(session, "tool", ("m 1", "c 1"), {"found": "late"})
 
     def _restart(self, session: OwnerRef, held: Authority) -> None:
-        ledger, world = self.world.ledger, self.world
+        ledger = self.world.ledger
         held = ledger.advance(held, "lease_renewal", lease_seconds=60)
         ledger.start(held, "next 2")
         ledger.save_checkpoint(held, QUEUE, keys=["next 2"])
         gone = Evidence.gone(ledger.owner(session), "its process is not there")
         agent = self._agent(2) if self.number % 3 else self._agent(3)
         three = ledger.take_over(session, agent, "host", gone)
-        world.append(
+        self._append(
             session,
             e.RecoveryDecided(
                 author="recovery", generation=three.generation, disposition="resumed"
@@ -164,7 +174,7 @@ class Lives:
         )
         notices = ledger.pending_notices(session)
         ledger.admit(three, "after 1", "human")
-        world.append(
+        self._append(
             session,
             *(
                 e.NoticeDelivered(
@@ -183,7 +193,7 @@ class Lives:
         ledger = self.world.ledger
         if self.number % 4 == 0:
             ledger.delete_conversation(session, "Ana")
-            self.world.append(
+            self._append(
                 session, e.BodiesErased(author="Ana", generation=3, reason="asked")
             )
 

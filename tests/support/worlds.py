@@ -65,9 +65,11 @@ def line(recorded: Recorded) -> str:
 class World:
     """One store, its clock, and the ledgers of the processes that share it."""
 
-    def __init__(self, kind: str, folder: Path) -> None:
+    def __init__(self, kind: str, folder: Path, options: str = "") -> None:
         self.kind = kind
-        self.url = "memory://" if kind == "memory" else f"sqlite:///{folder}/relay.db"
+        self.url = "memory://"
+        if kind == "sqlite":
+            self.url = f"sqlite:///{folder}/relay.db{options}"
         self.now = START
         self._opened: list[Ledger] = []
         self.ledger = self.open("p1")

@@ -82,4 +82,5 @@ APPROVALS = Table(
     _keys,
     _touched,
     _row,
+    frozenset({"effects"}),
 )

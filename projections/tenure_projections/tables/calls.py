@@ -81,4 +81,5 @@ TOOL_CALLS = Table(
     _keys,
     _touched,
     _row,
+    frozenset({"effects"}),
 )

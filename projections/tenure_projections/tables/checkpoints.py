@@ -73,4 +73,5 @@ RUNTIME_RESTART_CHECKPOINTS = Table(
     _keys,
     _touched,
     _row,
+    frozenset({"recovery"}),
 )

@@ -62,4 +62,5 @@ RETIREMENT_CUTS = Table(
     _keys,
     _touched,
     _row,
+    frozenset({"ownership"}),
 )

@@ -118,4 +118,5 @@ CHAT_EXECUTIONS = Table(
     _keys,
     _touched,
     _row,
+    frozenset({"ownership", "executions"}),
 )

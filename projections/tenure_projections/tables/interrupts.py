@@ -64,4 +64,5 @@ INTERRUPTS = Table(
     _keys,
     _touched,
     _row,
+    frozenset({"relay"}),
 )

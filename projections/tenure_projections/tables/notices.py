@@ -76,4 +76,5 @@ NOTICES = Table(
     _keys,
     _touched,
     _row,
+    frozenset({"notices"}),
 )

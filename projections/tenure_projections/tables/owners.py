@@ -64,5 +64,6 @@ RECOVERY_OWNERS = Table(
     _keys,
     _touched,
     _row,
+    frozenset({"ownership", "executions"}),
     unique="agent_id",
 )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
+from functools import lru_cache
 from importlib.resources import files
 from typing import NamedTuple
 
@@ -49,6 +50,8 @@ class Table(NamedTuple):
     """At least the keys of the rows that the change made, altered or ended."""
     row: Callable[[State, Key, Body], Row | None]
     """The row of that key; None when the stream has none."""
+    parts: frozenset[str]
+    """The parts of a state that its rows are made from, besides where it stands."""
     unique: str | None = None
     """A column whose values are unique too."""
 
@@ -79,6 +82,7 @@ def known_events(events: Iterable[Recorded]) -> list[Event]:
     return [one.event for one in events if isinstance(one.event, Event)]
 
 
+@lru_cache(maxsize=4096)
 def moment(at: datetime | None) -> str | None:
     """Return a time as ISO 8601 text in UTC; text order is the order of time."""
     if at is None:

@@ -40,4 +40,5 @@ STREAM_STATES = Table(
     _keys,
     _touched,
     _row,
+    frozenset(),
 )

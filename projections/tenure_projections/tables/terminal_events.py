@@ -60,4 +60,5 @@ RECOVERY_OWNER_TERMINAL_EVENTS = Table(
     _ends,
     _touched,
     _row,
+    frozenset({"ownership"}),
 )

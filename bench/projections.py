@@ -1,0 +1,239 @@
+"""What the tables cost, beside a hand-written transaction that writes the same rows.
+
+    python bench/projections.py            the whole run, a few minutes
+    python bench/projections.py --quick    less of everything, under a minute
+
+Contenders take turns in random order within one run: read the ratios first.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import shutil
+import sqlite3
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+from itertools import cycle
+from pathlib import Path
+from typing import NamedTuple
+
+from contenders import SESSIONS, Took, Turn, resumed, turns
+from figures import Figures, median, table
+from plain import open_plain
+from written import INSERT_COMMAND, INSERT_EVENT, Session, build, connect
+
+from tenure import Ledger, OwnerRef, open_ledger
+from tenure_ledger.rows import RowChange, TableSpec
+from tenure_projections.tables import TABLES
+
+
+class Plan(NamedTuple):
+    """How much of everything."""
+
+    rounds: int
+    """Commands of each contender."""
+    events: int
+    """In the ledger that is rebuilt and looked at in the past."""
+    repeats: int
+
+
+WHOLE = Plan(rounds=3000, events=200_000, repeats=3)
+QUICK = Plan(rounds=400, events=30_000, repeats=2)
+TARGET_RAW, TARGET_PLAIN, TARGET_REBUILD = 1.3, 1.3, 30_000
+
+
+def main() -> int:
+    """Run the benchmark and print its report."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--quick", action="store_true")
+    options.add_argument(
+        "--folder", type=Path, default=Path("build"), help="on the disk to measure"
+    )
+    given = options.parse_args()
+    plan = QUICK if given.quick else WHOLE
+    given.folder.mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix="bench-", dir=given.folder))
+    try:
+        for section in (_commands(folder, plan), *_reading(folder, plan)):
+            print(section, flush=True)
+            print(flush=True)
+    finally:
+        shutil.rmtree(folder)
+    return 0
+
+
+def _commands(folder: Path, plan: Plan) -> str:
+    """Measure single commands with and without tables, and by hand."""
+    rng = random.Random(1)  # noqa: S311  the order of turns is no secret
+    with ExitStack() as opened:
+        contenders: dict[str, Turn] = {
+            "raw, the same rows": _raw(folder / "raw.db", opened),
+            "ledger without tables": _ours(folder / "plain.db", opened, open_plain),
+            "ledger": _ours(folder / "tables.db", opened, open_ledger),
+        }
+        wall = {name: Figures() for name in contenders}
+        work = {name: Figures() for name in contenders}
+        order = list(contenders)
+        for _ in range(plan.rounds):
+            rng.shuffle(order)
+            for name in order:
+                took = contenders[name]()
+                wall[name].add(took.wall)
+                work[name].add(took.cpu)
+    _check_rows(folder)
+    raw, plain = wall["raw, the same rows"].p50, wall["ledger without tables"].p50
+    lines = [
+        (
+            name,
+            f"{figure.p50 / raw:.2f}",
+            f"{figure.p50 / plain:.2f}",
+            f"{(figure.p50 - raw) * 1e6:+.0f}",
+            f"{work[name].p50 * 1e6:.0f}",
+            f"{figure.p50 * 1e6:.0f}",
+            f"{figure.p99 * 1e6:.0f}",
+        )
+        for name, figure in wall.items()
+    ]
+    head = ("what", "p50 / raw", "p50 / plain", "added us", "CPU us", "p50 us", "p99")
+    return "\n".join(
+        [
+            "## One fenced command with its table rows, SQLite FULL",
+            "",
+            (
+                f"{plan.rounds} commands of each in random order. Targets: p50 / raw <= "
+                f"{TARGET_RAW}, p50 / plain <= {TARGET_PLAIN}."
+            ),
+            "",
+            table(head, lines),
+        ]
+    )
+
+
+def _ours(path: Path, opened: ExitStack, opener: Callable[[str], Ledger]) -> Turn:
+    sessions = build(path, SESSIONS, 0)
+    ledger = opener(f"sqlite:///{path}")
+    opened.enter_context(ledger)
+    for session in sessions:
+        ledger.owner(session.owner)
+    return turns(ledger, sessions, with_id=False)
+
+
+def _raw(path: Path, opened: ExitStack) -> Turn:
+    """Return the transaction by hand: event, command, and the rows of two tables."""
+    build(path, SESSIONS, 0)
+    with open_ledger(f"sqlite:///{path}") as ledger:
+        ledger.setup()
+    db = opened.enter_context(closing(connect(path)))
+    turn = cycle([resumed(db, number) for number in range(SESSIONS)])
+    puts = {t.spec.name: _put(t.spec) for t in TABLES}
+
+    def write() -> Took:
+        session = next(turn)
+        event, command = session.step()
+        row = (None, *event[1:])
+        changes = _changes(session)
+        began, worked = time.perf_counter(), time.thread_time()
+        db.execute("BEGIN IMMEDIATE")
+        db.execute(INSERT_EVENT, row)
+        db.execute(INSERT_COMMAND, command)
+        for name, _, values in changes:
+            db.execute(puts[name], values or ())
+        db.execute("COMMIT")
+        return Took(time.perf_counter() - began, time.thread_time() - worked)
+
+    return write
+
+
+def _changes(session: Session) -> list[RowChange]:
+    """Return the rows of the session's latest step: admit, start or settle."""
+    number, phase = divmod(session.version - 2, 3)
+    at = "2026-01-01T12:30:15.123456Z"
+    versions = [session.version - phase + done for done in range(phase + 1)]
+    admitted, started, settled = (*versions, None, None)[:3]
+    key = ("session", session.owner.owner_id, f"new_{number:08d}")
+    state = ("admitted", "started", "settled")[phase]
+    outcome = "completed" if phase == 2 else None  # noqa: PLR2004  the third step
+    row = (
+        *key,
+        *(state, outcome, "assistant_run", None, None, 0, 1, 1, session.incarnation),
+        *(None, None, None, None, admitted, started, None, settled, None, None, None),
+        *(at, at, at if started else None, at if settled else None),
+    )
+    changes = [RowChange("chat_executions", key, row)]
+    if phase == 1 or session.version == 2:  # noqa: PLR2004  the first admission
+        owner = ("session", session.owner.owner_id)
+        held = (*owner, 1, session.agent_id, key[-1], at, None, None)
+        changes.append(RowChange("recovery_owners", owner, held))
+    return changes
+
+
+def _put(spec: TableSpec) -> str:
+    rest = [column for column in spec.columns if column not in spec.key]
+    return (
+        f"INSERT INTO {spec.name} ({', '.join(spec.columns)}) "  # noqa: S608
+        f"VALUES ({', '.join('?' * len(spec.columns))}) "
+        f"ON CONFLICT ({', '.join(spec.key)}) DO UPDATE SET "
+        + ", ".join(f"{column} = excluded.{column}" for column in rest)
+    )
+
+
+def _check_rows(folder: Path) -> None:
+    """Stop unless both kinds wrote as many rows, of the same size."""
+    found: list[tuple[object, ...]] = []
+    for name in ("raw", "tables"):
+        with closing(connect(folder / f"{name}.db")) as db:
+            lengths = " + ".join(
+                f"coalesce(length({column}), 0)" for column in TABLES[3].spec.columns
+            )
+            query = f"SELECT count(*), round(avg({lengths})) FROM chat_executions"  # noqa: S608
+            found.append(db.execute(query).fetchone())
+    if found[0] != found[1]:
+        raise SystemExit(f"rows differ: {found}")
+
+
+def _reading(folder: Path, plan: Plan) -> Iterator[str]:
+    """Measure the rebuild of one table, and one owner in the past."""
+    lines: list[tuple[object, ...]] = []
+    for size in (plan.events // 10, plan.events):
+        path = folder / f"past-{size}.db"
+        sessions = build(path, max(1, size // 100), size)
+        with open_ledger(f"sqlite:///{path}") as ledger:
+            ledger.setup()
+            owner = OwnerRef("session", sessions[0].owner.owner_id)
+            rates: list[float] = []
+            for _ in range(plan.repeats):
+                _forget(path, "chat_executions")
+                began = time.perf_counter()
+                (rebuilt,) = ledger.rebuild("chat_executions")
+                rates.append(rebuilt.events / (time.perf_counter() - began))
+            middle = ledger.history(owner)[50].position
+            looked = Figures()
+            for _ in range(200):
+                began = time.perf_counter()
+                rows = list(ledger.as_of(middle).rows("chat_executions", owner))
+                looked.add(time.perf_counter() - began)
+            if not rows:
+                raise SystemExit("nothing was found in the past")
+        lines.append((f"{size:,}", f"{median(rates):,.0f}", f"{looked.p50 * 1e3:.2f}"))
+    yield "\n".join(
+        [
+            "## Rebuild of `chat_executions` from nothing, and one owner in the past",
+            "",
+            f"Targets: >= {TARGET_REBUILD:,} events/s; as_of does not grow.",
+            "",
+            table(("events in the ledger", "rebuilt events/s", "as_of ms"), lines),
+        ]
+    )
+
+
+def _forget(path: Path, name: str) -> None:
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        db.execute(f"DELETE FROM {name}")  # noqa: S608  one of ours
+
+
+if __name__ == "__main__":
+    sys.exit(main())
