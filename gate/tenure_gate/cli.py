@@ -39,6 +39,11 @@ def _parser() -> argparse.ArgumentParser:
         help="two terms of one session on a real file, a zombie refused, a SIGKILL, "
         "nothing lost",
     ).set_defaults(run=_demo)
+    commands.add_parser(
+        "rebuild",
+        add_help=False,
+        help="make the tables anew from the events; --check only compares",
+    ).set_defaults(run=_rebuild)
     return parser
 
 
@@ -46,3 +51,9 @@ def _demo(argv: list[str]) -> int:
     from tenure_gate import demo
 
     return demo.main(argv)
+
+
+def _rebuild(argv: list[str]) -> int:
+    from tenure_gate import rebuild
+
+    return rebuild.main(argv)

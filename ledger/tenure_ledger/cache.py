@@ -40,12 +40,14 @@ class Cache:
     def put(self, state: State) -> None:
         """Remember a state that is durable."""
         with self._lock:
-            known = self._states.get(state.stream)
-            if known is None or known.version <= state.version:
-                self._states[state.stream] = state
-            self._states.move_to_end(state.stream)
-            while len(self._states) > self._streams_max:
-                self._states.popitem(last=False)
+            states, stream = self._states, state.stream
+            known = states.get(stream)
+            if known is None:
+                states[stream] = state
+                if len(states) > self._streams_max:
+                    states.popitem(last=False)
+            elif known.version <= state.version:
+                states[stream] = state
 
     def __contains__(self, stream: str) -> bool:
         with self._lock:
@@ -58,16 +60,21 @@ class Cache:
 
 
 def caught_up(
-    cache: Cache, stream: str, tail: Callable[[str, int], Sequence[EventRow]]
+    cache: Cache,
+    stream: str,
+    tail: Callable[[str, int], Sequence[EventRow]],
+    head: Callable[[str], tuple[int, bytes] | None] | None = None,
 ) -> State:
     """Return the state at the stream's durable head, and remember it.
 
-    The row at the cached version is read again with the tail: a file that was put back
-    to an older state is noticed, and the stream is folded anew.
+    The row at the cached version is read again: a file that was put back to an older
+    state is noticed, and the stream is folded anew. ``head`` asks for less of it.
     """
     state = cache.get(stream)
     if not state.version:
         state = _from_zero(stream, tail)
+    elif head is not None and head(stream) == (state.version, state.hash):
+        return state
     else:
         rows = tail(stream, state.version)
         if not rows or rows[0].hash != state.hash:

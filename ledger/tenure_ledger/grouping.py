@@ -8,12 +8,12 @@ thread.
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable, Sequence
 from threading import TIMEOUT_MAX, Condition, Lock, RLock, Thread
 from time import monotonic
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from tenure_ledger.decisions.work import Command, Outcome
 from tenure_ledger.errors import (
@@ -33,7 +33,7 @@ GROUP_MAX = 128
 """Commands in one transaction: beyond this the gain is small and the wait long."""
 
 
-class Answer(NamedTuple):
+class Answer(Struct, frozen=True):
     """The outcome of a command, and the owner's state with it."""
 
     outcome: Outcome
@@ -44,6 +44,14 @@ class Answer(NamedTuple):
 class Job:
     """One command on its way, and the answer to it."""
 
+    doubtful = False
+    """A commit may have stored it already: look for its id first."""
+    sent: tuple[bytes, Answer] | None = None
+    """Hash of its first event in the owner's stream, and the answer with it."""
+    _answered = False
+    _answer: Answer | None = None
+    _problem: BaseException | None = None
+
     def __init__(
         self, command: Command, given_id: str | None, command_id: str, until: float
     ) -> None:
@@ -53,17 +61,10 @@ class Job:
         self.given_id = given_id
         """The caller's command id, if there is one."""
         self.command_id = command_id
-        self.doubtful = False
-        """A commit may have stored it already: look for its id first."""
         self.until = until
         """The deadline, on the clock of `time.monotonic`."""
-        self.sent: tuple[bytes, Answer] | None = None
-        """Hash of its first event in the owner's stream, and the answer with it."""
-        self._answered = False
         self._gate = Lock()
         self._gate.acquire()
-        self._answer: Answer | None = None
-        self._problem: BaseException | None = None
 
     def answer(self, answer: Answer | Refused) -> None:
         """Hand over the outcome, or the refusal to raise."""
@@ -107,10 +108,10 @@ class Grouping:
     ) -> None:
         self._execute = execute
         self._deadline_seconds = deadline_seconds
-        self._reset()
+        self.renew()
 
-    def _reset(self) -> None:
-        self._pid = os.getpid()
+    def renew(self) -> None:
+        """Begin without a queue and with free locks: after a fork, for example."""
         self._busy = FairLock()
         self._waiting: deque[Job] = deque()
         self._lock = RLock()
@@ -120,8 +121,6 @@ class Grouping:
 
     def run(self, job: Job) -> Answer:
         """Return the job's answer, or raise its refusal or fault."""
-        if self._pid != os.getpid():
-            self._reset()
         if self._alone(job):
             return job.result()
         try:
@@ -210,9 +209,6 @@ class Grouping:
 
     def close(self) -> None:
         """Let the writer thread answer what waits, and end it."""
-        if self._pid != os.getpid():
-            # Forked: the locks may be held by threads that are not here.
-            self._reset()
         with self._lock:
             self._closing = True
             self._changed.notify_all()

@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import Self
 
 from tenure_ledger.methods.effects import EffectMethods
+from tenure_ledger.methods.gating import GatingMethods
 from tenure_ledger.methods.ownership import OwnershipMethods
 from tenure_ledger.methods.reads import ReadMethods
 from tenure_ledger.methods.recovery import RecoveryMethods
@@ -15,7 +16,12 @@ __all__ = ["Ledger"]
 
 
 class Ledger(
-    OwnershipMethods, RelayMethods, RecoveryMethods, EffectMethods, ReadMethods
+    OwnershipMethods,
+    RelayMethods,
+    GatingMethods,
+    RecoveryMethods,
+    EffectMethods,
+    ReadMethods,
 ):
     """One durable, append-only record of who owns what, and what was decided.
 
@@ -23,6 +29,11 @@ class Ledger(
     `Refused` when a rule says no (nothing was written, but for a late result) and a
     kind of `Fault` when something broke.
     """
+
+    @property
+    def deadline_seconds(self) -> float:
+        """How long a call waits for other writers, as given to `open_ledger`."""
+        return self._shell.deadline_seconds
 
     def setup(self) -> None:
         """Create or migrate the store's tables now, not at first use."""

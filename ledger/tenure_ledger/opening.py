@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import partial
 
 from tenure_ledger.errors import InvalidInput
 from tenure_ledger.methods.base import check_seconds
@@ -45,12 +46,8 @@ def open_shell(
         store = open_store(url, tables.specs, tables.fill)
     return Shell(
         store,
-        clock=clock or _now,
+        clock=clock or partial(datetime.now, UTC),
         process=process_name if process is None else lambda: process,
         deadline_seconds=deadline,
         tables=tables,
     )
-
-
-def _now() -> datetime:
-    return datetime.now(UTC)

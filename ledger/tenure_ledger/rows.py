@@ -133,6 +133,10 @@ class Unit(Protocol):
         """Return the stream's rows with a version >= ``version``, in order."""
         ...
 
+    def head(self, stream: str) -> tuple[int, bytes] | None:
+        """Return version and hash of the stream's last row, None when it has none."""
+        ...
+
     def command(self, stream: str, command_id: str) -> CommandRow | None:
         """Return the accepted command of that id, in this unit or before it."""
         ...
@@ -228,12 +232,23 @@ class Store(Protocol):
         """Return the highest position, 0 when the ledger is empty."""
         ...
 
+    def horizon(self) -> int:
+        """Return a position up to which nothing can appear any more.
+
+        All that was or will be committed up to there is there; a hole below it stays
+        one. It may lag behind the head, so it decides nothing (design section 12).
+        """
+        ...
+
     def snapshot(self) -> AbstractContextManager[Snapshot]:
         """Return what is durable now, to be read at leisure; no writer waits for it."""
         ...
 
-    def watch(self) -> AbstractContextManager[Callable[[], int]]:
-        """Return a function whose answer changes when anybody has committed."""
+    def pulse(self) -> object:
+        """Return a value that is another one after every commit of anybody.
+
+        Asked before a read, and the same again later, it says that nothing was missed.
+        """
         ...
 
     def define(self, specs: Sequence[TableSpec]) -> None:

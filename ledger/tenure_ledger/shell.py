@@ -15,7 +15,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 from tenure_ledger.cache import Cache, caught_up
 from tenure_ledger.decisions.decide import decide, reach
-from tenure_ledger.decisions.work import Command, Context, Decided, Granted
+from tenure_ledger.decisions.work import Command, Context, Granted
 from tenure_ledger.errors import (
     CommandIdReused,
     Contended,
@@ -28,6 +28,7 @@ from tenure_ledger.errors import (
 )
 from tenure_ledger.events import Recorded
 from tenure_ledger.folds.stream import State
+from tenure_ledger.freshness import Freshness
 from tenure_ledger.grouping import Answer, Grouping, Job
 from tenure_ledger.rows import (
     CommandRow,
@@ -46,6 +47,9 @@ __all__ = ["Change", "Clock", "Shell", "Tables"]
 
 Clock = Callable[[], datetime]
 """Returns the time now, with a time zone."""
+
+_YEARS = range(MINYEAR + 1, MAXYEAR - 99)
+"""Behind them there is room for the longest lease and for any zone."""
 
 
 class Change(NamedTuple):
@@ -95,27 +99,33 @@ class Shell:
     ) -> None:
         self.store = store
         self.deadline_seconds = deadline_seconds
+        self.closed = False
+        """Whoever follows the ledger ends when this is set."""
         self._clock = clock
         self._process = process
         self._tables = tables
         self._cache = Cache()
+        self._freshness = Freshness(store.pulse, self.state)
         self._pid = os.getpid()
         self._grouping = Grouping(self._execute, deadline_seconds)
 
     def close(self) -> None:
         """Answer what is waiting, then release the store."""
+        self.closed = True
+        self._notice_fork()
         self._grouping.close()
         self.store.close()
 
     def now(self) -> datetime:
         """Return the time in UTC by the ledger's clock."""
         now: object = self._clock()
+        if type(now) is datetime and now.tzinfo is UTC and now.year in _YEARS:
+            return now
         if not isinstance(now, datetime) or now.utcoffset() is None:
             which = "one without" if isinstance(now, datetime) else kind_of(now)
             msg = f"the clock must return a datetime with a time zone, not {which}"
             raise InvalidInput(msg)
-        # Behind it there must be room for the longest lease and for any zone.
-        if now.year >= MAXYEAR - 99 or now.year <= MINYEAR:
+        if now.year not in _YEARS:
             msg = f"the clock says {now}: set it to the time that it is"
             raise InvalidInput(msg)
         return now.astimezone(UTC)
@@ -125,11 +135,15 @@ class Shell:
         self._notice_fork()
         return caught_up(self._cache, owner_stream, self.store.tail)
 
+    def fresh(self, owner_stream: str) -> State:
+        """Return a stream's state at its durable head, in the least time."""
+        return self._freshness.state(owner_stream)
+
     def run(self, command: Command, command_id: str | None) -> Answer:
         """Decide the command and make its events durable; raise a refusal."""
         self._notice_fork()
         until = monotonic() + self.deadline_seconds
-        job = Job(command, command_id, command_id or _new_id(), until)
+        job = Job(command, command_id, command_id or os.urandom(16).hex(), until)
         if job.stream not in self._cache:
             # A long stream is folded before the transaction, which others wait for.
             self.state(job.stream)
@@ -137,9 +151,10 @@ class Shell:
 
     def _notice_fork(self) -> None:
         if self._pid != os.getpid():
-            # Another thread of the parent may have held the lock that was copied.
+            # Other threads of the parent may have held the locks that were copied.
             self._pid = os.getpid()
             self._cache.renew()
+            self._grouping.renew()
 
     def _execute(self, jobs: Sequence[Job]) -> None:
         """Answer every job, in one transaction if nothing goes wrong."""
@@ -173,8 +188,8 @@ class Shell:
         staged: dict[str, State] = {}
         answers: list[tuple[Job, Answer | Refused]] = []
         wrote = False
-        until = max(job.until for job in jobs)
-        with self.store.write(max(0.0, until - monotonic())) as unit:
+        # The last to ask has the latest deadline.
+        with self.store.write(max(0.0, jobs[-1].until - monotonic())) as unit:
             for job in jobs:
                 answer, added = self._one(unit, job, staged)
                 answers.append((job, answer))
@@ -200,8 +215,9 @@ class Shell:
                 if job.doubtful:
                     unit.confirm()
                 return answer, job.doubtful
-        states = self._load(unit, command, staged)
-        context = Context(self.now(), self._process(), _new_id())
+        states = self._load(unit, job, staged)
+        fresh = _new_id()
+        context = Context(self.now(), self._process(), fresh)
         decided = decide(states, command, context)
         if isinstance(decided, Rejection):
             return decided.error(), False
@@ -211,7 +227,11 @@ class Shell:
         answer = Answer(decided.outcome, decided.states[stream])
         if not decided.drafts and job.given_id is None:
             return answer, False
-        staged.update(self._add(unit, job, states, decided, answer))
+        sealed = seal(decided, states, command, job.command_id, fresh, _new_id)
+        self._add(unit, states, sealed, decided.erase)
+        staged.update(sealed.states)
+        if sealed.first is not None:
+            job.sent = (sealed.first, answer)
         if decided.refusal is not None:
             return decided.refusal.error(), True
         return answer, True
@@ -219,23 +239,18 @@ class Shell:
     def _add(
         self,
         unit: Unit,
-        job: Job,
         states: dict[str, State],
-        decided: Decided,
-        answer: Answer,
-    ) -> dict[str, State]:
-        """Add the command's rows to the unit and return the states after them."""
-        sealed = seal(decided, states, job.command, job.command_id, _new_id)
+        sealed: Sealed,
+        erase: Sequence[str],
+    ) -> None:
+        """Add the command's rows to the unit."""
         changes: Iterable[RowChange] = ()
         if self._tables is not None and sealed.rows:
             changes = self._tables.changes(_changes(states, sealed), unit.body)
-        unit.expect({name: state.version for name, state in states.items()})
-        unit.add(sealed.rows, sealed.command, sealed.bodies, changes, decided.erase)
-        for row in sealed.rows:
-            if row.stream == job.stream:
-                job.sent = (row.hash, answer)
-                break
-        return sealed.states
+        if len(states) > 1 or not sealed.rows:
+            # A lone stream that is written to is held by the versions it gets.
+            unit.expect({name: state.version for name, state in states.items()})
+        unit.add(sealed.rows, sealed.command, sealed.bodies, changes, erase)
 
     def _again(self, command: Command, stored: CommandRow) -> Answer | Refused | None:
         """Return the first outcome; None for an authority that is another process's."""
@@ -246,16 +261,17 @@ class Shell:
             return None
         return Answer(outcome, None)
 
-    def _load(
-        self, unit: Unit, command: Command, staged: dict[str, State]
-    ) -> dict[str, State]:
+    def _load(self, unit: Unit, job: Job, staged: dict[str, State]) -> dict[str, State]:
+        """Return the states of the command's own stream and of what it reaches."""
         states: dict[str, State] = {}
-        while wanted := reach(states, command):
+        wanted = {job.stream}
+        while wanted:
             for stream in sorted(wanted):
-                if stream in staged:
-                    states[stream] = staged[stream]
-                else:
-                    states[stream] = caught_up(self._cache, stream, unit.tail)
+                state = staged.get(stream)
+                if state is None:
+                    state = caught_up(self._cache, stream, unit.tail, unit.head)
+                states[stream] = state
+            wanted = reach(states, job.command)
         return states
 
 
@@ -292,13 +308,15 @@ def _honest(job: Job, problem: BaseException) -> BaseException:
     )
 
 
+_VARIANT = {digit: "89ab"[int(digit, 16) & 3] for digit in "0123456789abcdef"}
+
+
 def _new_id() -> str:
     """Return a UUID4 as text, in a third of the time that `uuid` takes."""
     digits = os.urandom(16).hex()
-    variant = "89ab"[int(digits[16], 16) & 3]
     return (
         f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}"
-        f"-{variant}{digits[17:20]}-{digits[20:]}"
+        f"-{_VARIANT[digits[16]]}{digits[17:20]}-{digits[20:]}"
     )
 
 

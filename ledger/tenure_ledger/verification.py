@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple, Self
 from tenure_ledger.codec import check_columns
 from tenure_ledger.errors import Corrupt, InvalidInput
 from tenure_ledger.events import Event, Unknown
-from tenure_ledger.lean import read
+from tenure_ledger.lean import parse
 from tenure_ledger.rows import GENESIS, EventRow, Store, row_hash
 from tenure_ledger.values import check_integer, json_fields, set_plain
 
@@ -87,6 +87,7 @@ class Verification(NamedTuple):
 
 
 EMPTY = Head(0, 0, GENESIS.hex())
+_NONE_YET = (0, GENESIS)
 
 
 def head_after(store: Store, since: Head | None) -> Head:
@@ -122,9 +123,7 @@ class _Link:
     count: int
 
 
-def _link(event: Event | Unknown) -> Event | _Link:
-    if not isinstance(event, Unknown):
-        return event
+def _link(event: Unknown) -> _Link:
     header = event.header
     return _Link(
         str(header.get("previous_hash", "")),
@@ -154,7 +153,9 @@ class _Chain:
         return Head(self.position, self.count, self.digest.hex())
 
     def row(self, row: EventRow) -> Problem | None:
-        self._fork(row)
+        if self.against is not None and row.position > self.against.position:
+            # Whether the head that was given is one of this ledger shows here.
+            self.forked, self.against = self.compare(), None
         problem = self._row(row)
         if problem is None:
             self.digest = hashlib.sha256(self.digest + row.hash).digest()
@@ -178,20 +179,21 @@ class _Chain:
             stream = row.stream if type(row.stream) is str else ""
             version = row.version if type(row.version) is int else 0
             return Problem("unreadable", stream, version, row.position, str(error))
-        version, previous = self.heads.get(row.stream, (0, GENESIS))
-        if row.version != version + 1:
-            return self._gap(row, version)
-        hashed = row_hash(row.stream, row.version, row.topic, row.state)
-        if hashed != row.hash:
+        _position, stream, version, topic, state, hashed = row
+        before, previous = self.heads.get(stream, _NONE_YET)
+        if version != before + 1:
+            return self._gap(row, before)
+        if row_hash(stream, version, topic, state) != hashed:
             return _problem("edited", row, "its bytes do not match its hash")
         try:
-            link = _link(read(row))
+            event = parse(row)
+            link = _link(event) if isinstance(event, Unknown) else event
         except (Corrupt, ValueError, TypeError, ArithmeticError) as error:
             return _problem("unreadable", row, str(error))
         if link.previous_hash != previous.hex():
-            return self._broken(row, version)
+            return self._broken(row, before)
         self._whole(row, link)
-        self.heads[row.stream] = (row.version, hashed)
+        self.heads[stream] = (version, hashed)
         return None
 
     def _gap(self, row: EventRow, version: int) -> Problem:
@@ -211,21 +213,11 @@ class _Chain:
     def _whole(self, row: EventRow, event: Event | _Link) -> None:
         """Note whether the events of a command stand together and are all there."""
         command_id, index, count = self.command
+        self.command = now = (event.command_id, event.index, event.count)
         complete = index + 1 >= count
-        going_on = (event.command_id, event.index, event.count) == (
-            command_id,
-            index + 1,
-            count,
-        )
-        if (event.index != 0) if complete else not going_on:
+        if now[1] != 0 if complete else now != (command_id, index + 1, count):
             text = f"events of command {event.command_id or command_id} are missing"
             self.incomplete = self.incomplete or _problem("incomplete", row, text)
-        self.command = (event.command_id, event.index, event.count)
-
-    def _fork(self, row: EventRow) -> None:
-        """Note, at the head that was given, whether it is a head of this ledger."""
-        if self.against is not None and row.position > self.against.position:
-            self.forked, self.against = self.compare(), None
 
     def compare(self) -> Problem | None:
         """Compare the digest at the position of the head that was given."""

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 
 from tenure_ledger import ledger
-from tenure_ledger.methods.base import check_owner
+from tenure_ledger.methods.base import check_owner, check_seconds
 from tenure_ledger.rows import Column
-from tenure_ledger.values import OwnerRef
-from tenure_projections.tables import table_named
+from tenure_ledger.values import OwnerRef, check_integer
+from tenure_projections.differences import Difference
+from tenure_projections.followers import Follower, ReadModel
+from tenure_projections.past import Past, differing, past
+from tenure_projections.rebuild import Rebuilt, rebuild
+from tenure_projections.shadow import Progress
+from tenure_projections.tables import TABLES, table_named
 
 __all__ = ["Ledger"]
 
@@ -33,6 +39,25 @@ class Ledger(ledger.Ledger):
         where = {} if owner is None else found.of_owner(check_owner(owner))
         return self._rows(found.spec.name, where)
 
+    def follower(
+        self, model: ReadModel, *, events_max: int = 500, seconds_max: float = 0.05
+    ) -> Follower:
+        """Return what keeps a read model of yours, exactly once (`ReadModel`).
+
+        A batch, one transaction, is at most ``events_max`` events, and takes no further
+        command after ``seconds_max``: about so long other writers wait for it. Raises
+        `InvalidInput`; nothing is read or written yet.
+        """
+        shell = self._shell
+        return Follower(
+            shell.store,
+            model,
+            events_max=check_integer("events_max", events_max, 1),
+            seconds_max=check_seconds("seconds_max", seconds_max) or 0.0,
+            deadline_seconds=shell.deadline_seconds,
+            closed=lambda: shell.closed,
+        )
+
     def _rows(
         self, table: str, where: dict[str, Column]
     ) -> Iterator[dict[str, Column]]:
@@ -40,3 +65,52 @@ class Ledger(ledger.Ledger):
         with self._shell.store.snapshot() as snapshot:
             for row in snapshot.rows(table, where):
                 yield dict(zip(columns, row, strict=True))
+
+    def as_of(self, at: int | datetime) -> Past:
+        """Return the ledger as it was at a position, or at a time with a zone.
+
+        A position in the midst of a command means the one before it. A time means the
+        highest position at and below which nothing was recorded later, so that a clock
+        that jumped back changes nothing; to find it every event up to there is read. A
+        time to come means now. Raises `InvalidInput` for a position that is negative or
+        behind the end, and for a time without a zone.
+        """
+        return past(self._shell.store, at)
+
+    def diff(
+        self,
+        a: int | datetime,
+        b: int | datetime,
+        table: str | None = None,
+        owner: OwnerRef | None = None,
+    ) -> Iterator[Difference]:
+        """Yield the rows that differ between two moments, table by table, by key.
+
+        Only streams that changed in between are read. Raises `InvalidInput` as `as_of`
+        does, and for a table that is none.
+        """
+        moments = (self.as_of(a), self.as_of(b))
+        return differing(self._shell.store, moments, table, owner)
+
+    def rebuild(
+        self,
+        table: str | None = None,
+        *,
+        check: bool = False,
+        progress: Progress | None = None,
+    ) -> list[Rebuilt]:
+        """Make a table (None: every table) anew from the events, and put it right.
+
+        Writers go on meanwhile. ``check`` compares only, and writes nothing.
+        ``progress`` is called with how many events are folded and how many there are.
+        No event is written. Raises `InvalidInput` for a table that is none.
+        """
+        tables = TABLES if table is None else (table_named(table),)
+        shell = self._shell
+        return rebuild(
+            shell.store,
+            tables,
+            shell.deadline_seconds,
+            check=check,
+            progress=progress,
+        )

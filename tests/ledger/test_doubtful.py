@@ -33,6 +33,7 @@ class LossyUnit:
     def __init__(self, unit: Unit, losses: list[Loss]) -> None:
         self._losses = losses
         self.tail = unit.tail
+        self.head = unit.head
         self.command = unit.command
         self.body = unit.body
         self.add = unit.add

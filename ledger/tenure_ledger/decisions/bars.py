@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tenure_ledger import events as e
-from tenure_ledger.decisions.ending import CANCELLING
 from tenure_ledger.decisions.live import no_message
 from tenure_ledger.decisions.upkeep import descendants
 from tenure_ledger.decisions.work import (
@@ -19,6 +18,7 @@ from tenure_ledger.decisions.work import (
 )
 from tenure_ledger.errors import OwnerEnded, Rejection, refuse
 from tenure_ledger.folds.executions import Execution
+from tenure_ledger.folds.recovery import CANCELLING
 from tenure_ledger.folds.stream import State
 from tenure_ledger.values import OwnerRef, ReplayReason
 

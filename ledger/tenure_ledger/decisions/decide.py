@@ -18,6 +18,7 @@ from tenure_ledger.decisions import (
     checkpoints,
     children,
     executions,
+    gating,
     late,
     ownership,
     relay,
@@ -56,6 +57,9 @@ DECISIONS: Mapping[type, Callable[[States, Any, Context], Decided | Rejection]] 
     calls.BeginToolCall: calls.decide_begin,
     calls.CompleteToolCall: calls.decide_complete,
     late.LateFact: late.decide_late,
+    gating.StripRequests: gating.decide_strip,
+    gating.DeliverNotices: gating.decide_deliver,
+    gating.GiveVerdicts: gating.decide_verdicts,
     upkeep.DeleteConversation: upkeep.decide_delete,
     upkeep.ResolveQuarantine: upkeep.decide_resolve,
 }

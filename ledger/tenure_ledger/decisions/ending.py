@@ -13,11 +13,11 @@ from tenure_ledger.decisions.live import live_executions, of_term
 from tenure_ledger.decisions.work import Envelope, Work
 from tenure_ledger.folds.executions import Execution
 from tenure_ledger.folds.ownership import Ownership
+from tenure_ledger.folds.recovery import CANCELLING
 from tenure_ledger.folds.stream import State
 from tenure_ledger.values import Boundary, OwnerRef, ReplayReason, agent_stream
 
 __all__ = [
-    "CANCELLING",
     "Ending",
     "clear_checkpoint",
     "close_term",
@@ -26,11 +26,6 @@ __all__ = [
     "release",
     "things",
 ]
-
-CANCELLING: frozenset[ReplayReason] = frozenset(
-    {"user_cancelled", "user_cancelled_whole_stream", "context_reset", "agent_closed"}
-)
-"""Bars by which a person wants no more of the work: it is settled ``cancelled``."""
 
 
 class Ending(NamedTuple):

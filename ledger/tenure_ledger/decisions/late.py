@@ -1,5 +1,6 @@
 """Late results: what became known after its holding ended, a fact and not an act.
 
+Each is told once, by a notice, to whoever has the owner now or next.
 Source of the rules: design section 6.
 """
 
@@ -9,6 +10,7 @@ from typing import NamedTuple
 
 from tenure_ledger import events as e
 from tenure_ledger.decisions.live import admitted, no_message
+from tenure_ledger.decisions.notices import tell_late
 from tenure_ledger.decisions.work import (
     At,
     Body,
@@ -104,7 +106,9 @@ def _of_message(work: Work, state: State, command: LateFact) -> Decided | Reject
         key=known.key,
         result=command.result.digest,
     )
-    return work.decided(At(work.add(owner.stream, event, command.result)))
+    at = work.add(owner.stream, event, command.result)
+    tell_late(work, owner, event, at)
+    return work.decided(At(at))
 
 
 def _not_late(completed: int, what: str) -> Rejection:
@@ -133,7 +137,7 @@ def no_call(owner: OwnerRef, call_id: str) -> Rejection:
 def add_late(
     work: Work, owner: OwnerRef, known: Call, author: str, result: Body
 ) -> int:
-    """Append the result of a call that nobody waited for any more."""
+    """Append the result of a call that nobody waited for any more, and tell it."""
     generation = work.state(owner).ownership.generation
     event = e.LateResult(
         **work.by(author, generation),
@@ -141,7 +145,9 @@ def add_late(
         call_id=known.call_id,
         result=result.digest,
     )
-    return work.add(owner.stream, event, result)
+    at = work.add(owner.stream, event, result)
+    tell_late(work, owner, event, at, known.tool)
+    return at
 
 
 def late_call(
@@ -190,6 +196,7 @@ def late_outcome(
             **work.by(author, known.generation), key=known.key, outcome=outcome
         )
         at = work.add(owner.stream, event)
+        tell_late(work, owner, event, at)
     return _kept(work, refusal, at)
 
 

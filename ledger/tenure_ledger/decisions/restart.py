@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import get_args
 
 from tenure_ledger import events as e
-from tenure_ledger.decisions.ending import CANCELLING, Ending, leads
+from tenure_ledger.decisions.ending import Ending, leads
 from tenure_ledger.decisions.live import live_executions
 from tenure_ledger.decisions.work import Work
 from tenure_ledger.folds.executions import Execution
+from tenure_ledger.folds.recovery import CANCELLING
 from tenure_ledger.folds.stream import State
 from tenure_ledger.values import OwnerRef, ReplayReason
 

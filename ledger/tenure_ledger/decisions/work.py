@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, NamedTuple, Protocol
 
+from msgspec import Struct
+
 from tenure_ledger.errors import (
     Deleted,
     FencedOut,
@@ -22,8 +24,8 @@ from tenure_ledger.errors import (
     UnknownOwner,
     refuse,
 )
-from tenure_ledger.events import Event, Recorded
-from tenure_ledger.folds.stream import State, evolve
+from tenure_ledger.events import Event
+from tenure_ledger.folds.stream import State, follow
 from tenure_ledger.values import Authority, OwnerRef
 
 __all__ = [
@@ -55,7 +57,7 @@ Envelope = dict[str, Any]
 """The part of an event's envelope that a decision fills, as keyword arguments."""
 
 
-class Context(NamedTuple):
+class Context(Struct, frozen=True):
     """What a decision takes from outside: time, the caller's process, a new id."""
 
     now: datetime
@@ -80,7 +82,7 @@ class Granted(NamedTuple):
     process: str
 
 
-class At(NamedTuple):
+class At(Struct, frozen=True):
     """The fact is on record at this version of the first-named owner's stream."""
 
     version: int
@@ -113,7 +115,7 @@ class Body(NamedTuple):
         return f"Body({self.digest})"
 
 
-class Draft(NamedTuple):
+class Draft(Struct, frozen=True):
     """One event to append, sealed but for ids and hash, and the bodies it refers to."""
 
     stream: str
@@ -122,7 +124,7 @@ class Draft(NamedTuple):
     body: Body | None = None
 
 
-class Decided(NamedTuple):
+class Decided(Struct, frozen=True):
     """The events of one command, in order, and what its method returns."""
 
     drafts: tuple[Draft, ...]
@@ -165,8 +167,7 @@ class Work:
         """Append the event to the draft and return its version in ``stream``."""
         state = self.states[stream]
         version = state.version + 1
-        recorded = Recorded(0, stream, version, state.hash, event)
-        self.states[stream] = evolve(state, recorded)
+        self.states[stream] = follow(state, version, state.hash, event)
         self.drafts.append(Draft(stream, version, event, body))
         return version
 

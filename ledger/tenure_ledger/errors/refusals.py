@@ -92,7 +92,7 @@ class OwnerIsLive(Refused):
 
 
 class OwnerMoved(Refused):
-    """The holding you judged is not the live one any more: look again."""
+    """What you judged is not what is on record any more: look again."""
 
     code = "owner_moved"
 

@@ -32,6 +32,8 @@ FactKind = Literal[
     "output_may_have_been_seen",
     "output_completed",
     "outcome_unknown",
+    "failed",
+    "cancelled",
 ]
 
 

@@ -29,7 +29,7 @@ from tenure_ledger.folds.judgement import (
 )
 from tenure_ledger.values import OwnerRef
 
-__all__ = ["NOTICE", "RULES", "Notice", "Notices"]
+__all__ = ["LATE_RESULT", "NOTICE", "RULES", "Notice", "Notices"]
 
 NOTICE = (
     "This subtask stopped during a restart and did not report a result. Its work may "
@@ -37,6 +37,8 @@ NOTICE = (
     "then redo or redelegate only what is actually missing."
 )
 """Verbatim from seed 000 section 5.2."""
+LATE_RESULT = "late_result"
+"""The event type of a notice that tells what became known late, of no restart."""
 
 
 _CANCELLED = "The user cancelled this. Do not redo it unless asked."
@@ -56,6 +58,8 @@ _FACTS = {
     "output_may_have_been_seen": "its output may or may not have been seen",
     "output_completed": "its output is complete",
     "outcome_unknown": "it may or may not have happened",
+    "failed": "it failed",
+    "cancelled": "it was cancelled",
 }
 
 
@@ -79,9 +83,13 @@ class Notice(Value, frozen=True):
 
     @property
     def text(self) -> str:
-        """The verbatim text, then why (reasons), then what is known (facts)."""
+        """The verbatim text, then why (reasons), then what is known (facts).
+
+        What became known late is told by its facts alone: nothing was restarted.
+        """
+        begin = [] if self.event_type == LATE_RESULT else [NOTICE]
         reasons = [_REASONS.get(reason, reason) for reason in self.reasons]
-        return "\n".join([NOTICE, *dict.fromkeys(reasons), *map(_line, self.facts)])
+        return "\n".join([*begin, *dict.fromkeys(reasons), *map(_line, self.facts)])
 
 
 def _line(fact: Fact) -> str:

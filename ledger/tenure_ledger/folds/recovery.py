@@ -30,7 +30,13 @@ from tenure_ledger.folds.judgement import (
 from tenure_ledger.folds.ownership import Ownership
 from tenure_ledger.values import ReplayReason
 
-__all__ = ["RULES", "Bar", "Checkpoint", "Recovery"]
+__all__ = ["CANCELLING", "RULES", "Bar", "Checkpoint", "Recovery"]
+
+CANCELLING: frozenset[ReplayReason] = frozenset(
+    {"user_cancelled", "user_cancelled_whole_stream", "context_reset", "agent_closed"}
+)
+"""Bars by which a person wants no more of the work: it is settled ``cancelled``, and no
+model is called for it."""
 
 
 class Checkpoint(Value, frozen=True):

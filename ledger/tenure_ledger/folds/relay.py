@@ -12,6 +12,7 @@ from tenure_ledger.events import (
     InterruptSettled,
     StaleRequestStripped,
     StripVerdict,
+    VerdictGiven,
 )
 from tenure_ledger.folds.judgement import (
     APPLY,
@@ -24,7 +25,7 @@ from tenure_ledger.folds.judgement import (
     without,
 )
 
-__all__ = ["RULES", "Interrupt", "Relay", "Rewrite"]
+__all__ = ["RULES", "Given", "Interrupt", "Relay", "Rewrite"]
 
 
 class Rewrite(Value, frozen=True):
@@ -53,12 +54,22 @@ class Interrupt(Value, frozen=True):
     outcome: str | None = None
 
 
+class Given(Value, frozen=True):
+    """The verdict that a gate put on record last for one request."""
+
+    version: int
+    verdict: str
+    cut: int
+
+
 class Relay(Value, frozen=True):
     """What the gate needs besides executions and cuts."""
 
     rewrite: Rewrite | None = None
     interrupts: Map[str, Interrupt] = Map()
     open_interrupts: Map[str, int] = Map()
+    given: Map[str, Given] = Map()
+    """By message id; only where the host asked for it."""
 
 
 def _judge_rewrite(_own: object, state: Relay, event: HistoryRewritten) -> Judgement:
@@ -98,10 +109,10 @@ def _strip(
         version,
         event.recorded_at,
     )
-    return Relay(
-        state.rewrite,
-        state.interrupts.set(at, opened),
-        state.open_interrupts.set(at, version),
+    return replace(
+        state,
+        interrupts=state.interrupts.set(at, opened),
+        open_interrupts=state.open_interrupts.set(at, version),
     )
 
 
@@ -125,15 +136,30 @@ def _settle(_own: object, state: Relay, version: int, event: InterruptSettled) -
         outcome=event.outcome,
         settled_at=event.recorded_at,
     )
-    return Relay(
-        state.rewrite,
-        state.interrupts.set(at, known),
-        without(state.open_interrupts, at),
+    return replace(
+        state,
+        interrupts=state.interrupts.set(at, known),
+        open_interrupts=without(state.open_interrupts, at),
     )
+
+
+def _judge_given(_own: object, state: Relay, event: VerdictGiven) -> Judgement:
+    known = state.given.get(event.key)
+    same = known is not None and (known.verdict, known.cut) == (
+        event.verdict,
+        event.cut,
+    )
+    return DUPLICATE if same else APPLY
+
+
+def _give(_own: object, state: Relay, version: int, event: VerdictGiven) -> Relay:
+    given = Given(version, event.verdict, event.cut)
+    return replace(state, given=state.given.set(event.key, given))
 
 
 RULES: Rules[Relay] = {
     HistoryRewritten: Rule(_judge_rewrite, _rewritten),
     StaleRequestStripped: Rule(always, _strip),
     InterruptSettled: Rule(_judge_settled, _settle),
+    VerdictGiven: Rule(_judge_given, _give),
 }

@@ -67,20 +67,22 @@ class Methods:
         return outcome.version
 
     def _approval(self, command: Command, command_id: str | None) -> Approval:
-        outcome, state = self._run(command, command_id)
+        answer = self._run(command, command_id)
+        outcome = answer.outcome
         if not isinstance(outcome, Asked):
             raise _odd(outcome)
-        state = state or self._shell.state(command.owner.stream)
+        state = answer.state or self._shell.state(command.owner.stream)
         found = state.effects.approvals.get(outcome.request_id)
         if found is None:
             raise _odd(outcome)
         return found
 
     def _tool_call(self, command: Command, command_id: str | None) -> ToolCall:
-        outcome, state = self._run(command, command_id)
+        answer = self._run(command, command_id)
+        outcome = answer.outcome
         if not isinstance(outcome, Called):
             raise _odd(outcome)
-        state = state or self._shell.state(command.owner.stream)
+        state = answer.state or self._shell.state(command.owner.stream)
         call = state.effects.calls.get((outcome.key, outcome.call_id))
         if call is None:
             raise _odd(outcome)

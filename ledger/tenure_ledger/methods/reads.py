@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from threading import Event
 
 from tenure_ledger.bodies import Json
 from tenure_ledger.codec import decode
@@ -13,6 +14,7 @@ from tenure_ledger.folds.effects import Approval
 from tenure_ledger.folds.executions import Execution
 from tenure_ledger.folds.notices import Notice
 from tenure_ledger.methods.base import Methods, check_authority, check_owner
+from tenure_ledger.tailing import follow
 from tenure_ledger.values import (
     Authority,
     ChatExecutionKey,
@@ -89,6 +91,23 @@ class ReadMethods(Methods):
         """Yield every event of the ledger above the position ``after``, in order."""
         check_integer("after", after, 0)
         return map(decode, self._shell.store.events(after))
+
+    def follow(
+        self, after: int = 0, *, stop: Event | None = None
+    ) -> Generator[Recorded]:
+        """Yield every event above the position ``after``, in order, and wait for more.
+
+        It ends when ``stop`` (a `threading.Event`) is set, when the ledger is closed,
+        or when the iterator is: before the next event, or after a fiftieth of a second
+        where it waits. It holds no lock and no connection while you work or it waits.
+        """
+        check_integer("after", after, 0)
+        if stop is not None and not isinstance(stop, Event):
+            msg = f"stop must be a threading.Event, not {type(stop).__name__}"
+            raise InvalidInput(msg)
+        shell, ended = self._shell, stop or Event()
+        rows = follow(shell.store, after, ended, lambda: shell.closed)
+        return (decode(row) for row in rows)
 
     def head(self, since: Head | None = None) -> Head:
         """Return the ledger's head: keep it outside the store, to verify against.

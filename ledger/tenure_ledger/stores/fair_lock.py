@@ -26,13 +26,9 @@ class FairLock:
     def __init__(self) -> None:
         # Re-entrant, because a finalizer may release inside an acquire.
         self._mutex = threading.RLock()
-        self._holder: object | None = None
-        self._queue: deque[tuple[object, threading.Lock]] = deque()
-
-    @property
-    def holder(self) -> object | None:
+        self.holder: object | None = None
         """The token that holds the lock now."""
-        return self._holder
+        self._queue: deque[tuple[object, threading.Lock]] = deque()
 
     @property
     def waiting(self) -> int:
@@ -42,8 +38,8 @@ class FairLock:
     def acquire(self, token: object, timeout_seconds: float) -> bool:
         """Wait for the lock; return whether ``token`` holds it now."""
         with self._mutex:
-            if self._holder is None:
-                self._holder = token
+            if self.holder is None:
+                self.holder = token
                 return True
             gate = threading.Lock()
             gate.acquire()
@@ -60,7 +56,7 @@ class FairLock:
             raise
         with self._mutex:
             # Handed over even if that happened just after the time-out.
-            if self._holder is token:
+            if self.holder is token:
                 return True
             self.release(token)
             return False
@@ -68,23 +64,23 @@ class FairLock:
     def _turn(self, token: object) -> bool:
         """Return whether it is the turn of ``token``, which waits."""
         with self._mutex:
-            if self._holder is None and self._queue and self._queue[0][0] is token:
+            if self.holder is None and self._queue and self._queue[0][0] is token:
                 # A signal ended a release before it woke its successor.
                 self._queue.popleft()
-                self._holder = token
-            return self._holder is token
+                self.holder = token
+            return self.holder is token
 
     def release(self, token: object) -> None:
         """Let the next in the queue go on, or take ``token`` out of the queue."""
         with self._mutex:
-            if self._holder is not token:
+            if self.holder is not token:
                 if self._queue:
                     self._queue = deque(w for w in self._queue if w[0] is not token)
                 return
             if not self._queue:
-                self._holder = None
+                self.holder = None
                 return
-            self._holder, gate = self._queue[0]
+            self.holder, gate = self._queue[0]
             self._queue.popleft()
             gate.release()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 
 from tenure_ledger.errors import StoreUnavailable
@@ -62,21 +62,20 @@ class MemoryStore:
         self._check()
         return self.recorder.max_notification_id() or 0
 
+    def horizon(self) -> int:
+        """Return the head's position: units are visible in the order of positions."""
+        return self.head_position()
+
     @contextmanager
     def snapshot(self) -> Generator[MemorySnapshot]:
         """Return what is there now, to be read at leisure; no writer waits for it."""
         self._check()
         yield self._contents.snapshot()
 
-    @contextmanager
-    def watch(self) -> Generator[Callable[[], int]]:
-        """Return a function whose answer changes when anybody has committed."""
-
-        def commits() -> int:
-            self._check()
-            return self._contents.commits
-
-        yield commits
+    def pulse(self) -> object:
+        """Return a value that is another one after every commit of anybody."""
+        self._check()
+        return self._contents.commits
 
     def define(self, specs: Sequence[TableSpec]) -> None:
         """Make further tables, if missing."""

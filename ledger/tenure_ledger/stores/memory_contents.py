@@ -13,7 +13,12 @@ from tenure_ledger.rows import (
     TableSpec,
 )
 from tenure_ledger.stores.memory_recorder import Recorder
-from tenure_ledger.stores.tables import check_columns, taken_table, unknown_table
+from tenure_ledger.stores.tables import (
+    check_columns,
+    sql_order,
+    taken_table,
+    unknown_table,
+)
 
 __all__ = ["Contents", "MemorySnapshot", "Row", "apply", "selected"]
 
@@ -58,6 +63,11 @@ class Contents:
         self.spec(table)
         with self.recorder.lock:
             return dict(self._tables[table])
+
+    def row(self, table: str, key: Row) -> Row | None:
+        """Return the row with this key, None if there is none."""
+        with self.recorder.lock:
+            return self._tables[table].get(key)
 
     def change(self, changes: Iterable[RowChange]) -> None:
         """Put and delete rows, and count the commit that does it."""
@@ -132,20 +142,10 @@ def selected(rows: _Rows, spec: TableSpec, where: Mapping[str, Column]) -> list[
         for key, row in rows.items()
         if all(row[place] == value for place, value in places)
     ]
-    found.sort(key=lambda item: [_as_sql_orders(column) for column in item[0]])
+    found.sort(key=lambda item: [sql_order(column) for column in item[0]])
     return [row for _, row in found]
 
 
 def _body(bodies: _Bodies, stream: str, digest: str) -> bytes | None:
     found = bodies.get(stream, {}).get(digest)
     return None if found is None else found.body
-
-
-def _as_sql_orders(column: Column) -> tuple[int, Column]:
-    """Return a sort key: nothing before numbers, numbers before text, then bytes."""
-    if column is None:
-        return 0, 0
-    if isinstance(column, str):
-        # As bytes, whose order is that of code points, as in SQLite.
-        return 2, column.encode()
-    return (3, column) if isinstance(column, bytes) else (1, column)

@@ -72,6 +72,11 @@ class Recorder(POPOApplicationRecorder):
             rows = self._streams.get(stream, [])
             return rows[bisect_left(rows, version, key=_VERSION) :]
 
+    def last(self, stream: str) -> list[EventRow]:
+        """Return the stream's last row, if there is one."""
+        with self.lock:
+            return self._streams.get(stream, [])[-1:]
+
     def page(self, after: int, upto: int | None, rows_max: int) -> list[EventRow]:
         """Return rows above ``after``, up to ``upto``; positions count from 1."""
         start = max(after, 0)

@@ -84,6 +84,13 @@ class MemoryUnit:
         rows += [r for r in self._events if r.stream == stream and r.version >= version]
         return sorted(rows, key=lambda row: row.version)
 
+    def head(self, stream: str) -> tuple[int, bytes] | None:
+        """Return version and hash of the stream's last row, None when it has none."""
+        self._go_on()
+        rows = self._contents.recorder.last(stream)
+        rows += [row for row in self._events if row.stream == stream]
+        return max(((row.version, row.hash) for row in rows), default=None)
+
     def command(self, stream: str, command_id: str) -> CommandRow | None:
         """Return the accepted command of that id, in this unit or before it."""
         self._go_on()
@@ -102,11 +109,20 @@ class MemoryUnit:
         """Return a table's rows with these values, by key. Raises InvalidInput."""
         self._go_on()
         spec = self._contents.spec(table)
+        if where.keys() == {*spec.key}:
+            return self._row(table, tuple([where[column] for column in spec.key]))
         stored = self._contents.table(table)
         for change in self._changes:
             if change.table == table:
                 apply(stored, spec, change)
         return selected(stored, spec, where)
+
+    def _row(self, table: str, key: Row) -> Sequence[Row]:
+        row = self._contents.row(table, key)
+        for change in self._changes:
+            if change.table == table and change.key == key:
+                row = change.row
+        return [] if row is None else [row]
 
     def add(
         self,

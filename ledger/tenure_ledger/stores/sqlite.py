@@ -15,6 +15,7 @@ from tenure_ledger.rows import EventRow, Fill, TableSpec
 from tenure_ledger.stores import sqlite_fork
 from tenure_ledger.stores.sqlite_connect import Access, Durability, Place, sql
 from tenure_ledger.stores.sqlite_faults import moved, translate
+from tenure_ledger.stores.sqlite_pulse import Pulse
 from tenure_ledger.stores.sqlite_reading import Reading
 from tenure_ledger.stores.sqlite_recorder import (
     Datastore,
@@ -37,7 +38,6 @@ __all__ = ["SQLiteStore"]
 _EVENTS_PAGE = sql("events_page")
 _HASHES_PAGE = sql("hashes_page")
 _HEAD_POSITION = sql("head_position")
-_DATA_VERSION = sql("data_version")
 
 _PAGE_ROWS = 2000
 _POSITION_MAX = 2**63 - 1
@@ -71,11 +71,21 @@ class SQLiteStore:
         self._file: tuple[int, int] | None = None
         self._access: Access = "read"
         self._pool = ReaderPool(self._place, self._ready)
-        self._writer = Writer(self._place, self._ready, self._pool.close_idle)
+        self._pulse = Pulse(self._place, self._ready)
+        self._writer = Writer(self._place, self._ready, self._close_readers)
         self.recorder = Recorder(
             Datastore(self._pool), lambda: self.write(_SETUP_SECONDS), self.setup
         )
         sqlite_fork.watch(self)
+
+    @property
+    def path(self) -> str:
+        """The file's absolute path."""
+        return self._place.path
+
+    def exists(self) -> bool:
+        """Say whether there is such a file; nothing is opened or made."""
+        return self._stat() is not None
 
     def write(self, deadline_seconds: float) -> SQLiteUnit:
         """Return a unit that may write; wait for other writers up to the deadline."""
@@ -118,6 +128,13 @@ class SQLiteStore:
         rows: list[tuple[int]] = self._read(_HEAD_POSITION, ())
         return rows[0][0]
 
+    def horizon(self) -> int:
+        """Return the head's position: one unit at a time gives positions and commits.
+
+        What a unit that was undone had taken is given again to the next.
+        """
+        return self.head_position()
+
     @contextmanager
     def snapshot(self) -> Generator[Reading]:
         """Return what is durable now, to be read at leisure; no writer waits for it."""
@@ -128,17 +145,9 @@ class SQLiteStore:
             finally:
                 db.execute("ROLLBACK")
 
-    @contextmanager
-    def watch(self) -> Generator[Callable[[], int]]:
-        """Return a function whose answer changes when anybody has committed."""
-        with self._reader() as db:
-
-            def version() -> int:
-                self._check()
-                ((number,),) = db.execute(_DATA_VERSION)
-                return int(number)
-
-            yield version
+    def pulse(self) -> object:
+        """Return a value that is another one after every commit of anybody."""
+        return self._pulse.read()
 
     def define(self, specs: Sequence[TableSpec]) -> None:
         """Create further tables, which only their own writer keeps, if missing."""
@@ -161,18 +170,27 @@ class SQLiteStore:
             self.after_fork_in_child()
         self._closed = "The store is closed: open another."
         self._pool.close()
+        self._pulse.close_idle()
         self._writer.close()
 
     def close_idle(self) -> bool:
         """Close what nobody uses; return whether there is nothing to wait for."""
-        readers, writer = self._pool.close_idle(), self._writer.close_idle()
+        readers, writer = self._close_readers(), self._writer.close_idle()
         return readers and writer
+
+    def _close_readers(self) -> bool:
+        readers, pulse = self._pool.close_idle(), self._pulse.close_idle()
+        return readers and pulse
 
     def after_fork_in_child(self) -> None:
         """Begin again without the parent's connections."""
         self._pid = os.getpid()
         self._setup_lock = threading.Lock()
-        inherited: list[object] = [*self._pool.forget(), *self._writer.forget()]
+        inherited: list[object] = [
+            *self._pool.forget(),
+            *self._pulse.forget(),
+            *self._writer.forget(),
+        ]
         if inherited:
             for connection in inherited:
                 sqlite_fork.keep_for_ever(connection)

@@ -25,6 +25,7 @@ class Tables:
         """Those that the file's writers keep and this store was not given."""
         self.others: tuple[TableSpec, ...] = ()
         self._specs: dict[str, TableSpec] = {}
+        self._select: dict[tuple[str, ...], str] = {}
         self._put: dict[str, str] = {}
         self._delete: dict[str, str] = {}
         self._learn(specs)
@@ -66,16 +67,23 @@ class Tables:
         self, table: str, where: Mapping[str, Column]
     ) -> tuple[str, tuple[Column, ...]]:
         """Return the query for rows with these values, by key. Raises InvalidInput."""
-        spec = self._specs.get(table)
-        if spec is None:
-            raise unknown_table(table)
-        check_columns(spec, where)
-        match = " AND ".join(f"{_quote(column)} IS ?" for column in where)
-        query = (
-            f"SELECT {_list(spec.columns)} FROM {_quote(table)} "  # noqa: S608
-            f"{'WHERE ' + match if match else ''} ORDER BY {_list(spec.key)}"
-        )
+        asked = (table, *where)
+        query = self._select.get(asked)
+        if query is None:
+            spec = self._specs.get(table)
+            if spec is None:
+                raise unknown_table(table)
+            check_columns(spec, where)
+            query = self._select[asked] = _find(spec, where)
         return query, tuple(where.values())
+
+
+def _find(spec: TableSpec, where: Iterable[str]) -> str:
+    match = " AND ".join(f"{_quote(column)} IS ?" for column in where)
+    return (
+        f"SELECT {_list(spec.columns)} FROM {_quote(spec.name)} "  # noqa: S608
+        f"{'WHERE ' + match if match else ''} ORDER BY {_list(spec.key)}"
+    )
 
 
 def _put(spec: TableSpec) -> str:

@@ -26,6 +26,7 @@ __all__ = ["BODY", "TAIL", "SQLiteUnit", "event_rows", "tail_rows"]
 
 TAIL = sql("tail")
 BODY = sql("body")
+_HEAD = sql("head")
 _COMMAND = sql("command")
 _INSERT_EVENT = sql("insert_event")
 _INSERT_COMMAND = sql("insert_command")
@@ -41,6 +42,14 @@ class SQLiteUnit:
     A statement that fails ends the unit: nothing of it can be committed any more.
     """
 
+    _begun = False
+    _db: sqlite3.Connection | None = None
+    """The connection while the unit can go on."""
+    _failure: BaseException | None = None
+    """What ended it."""
+    _next_position: int | None = None
+    _erased = False
+
     def __init__(
         self, writer: Writer, tables: Tables, path: str, deadline_seconds: float
     ) -> None:
@@ -49,11 +58,6 @@ class SQLiteUnit:
         self._path = path
         self._deadline_seconds = deadline_seconds
         self._token = object()
-        self._begun = False
-        self._db: sqlite3.Connection | None = None
-        self._failure: BaseException | None = None
-        self._next_position: int | None = None
-        self._erased = False
 
     def __enter__(self) -> Self:
         self._begun = True
@@ -85,6 +89,18 @@ class SQLiteUnit:
             return tail_rows(self._open(), TAIL, (stream, version))
         except sqlite3.Error as error:
             raise self._broken(error) from error
+
+    def head(self, stream: str) -> tuple[int, bytes] | None:
+        """Return version and hash of the stream's last row, None when it has none."""
+        try:
+            found: tuple[int, bytes] | None
+            found = self._open().execute(_HEAD, (stream,)).fetchone()
+        except sqlite3.Error as error:
+            if getattr(error, "sqlite_errorcode", None) is None:
+                # A hash that is a text, and no UTF-8: the tail says what is wrong.
+                return None
+            raise self._broken(error) from error
+        return found
 
     def command(self, stream: str, command_id: str) -> CommandRow | None:
         """Return the accepted command of that id, in this unit or before it."""
@@ -170,7 +186,7 @@ class SQLiteUnit:
             self._open().execute("COMMIT")
         except sqlite3.Error as error:
             raise self._broken(error, at_commit) from error
-        self._failure = StoreUnavailable("This unit is committed: begin another.")
+        self._db = None
         if self._erased:
             self._writer.drop_log()
 
@@ -196,12 +212,10 @@ class SQLiteUnit:
         return positions
 
     def _open(self) -> sqlite3.Connection:
-        if self._failure is not None:
-            raise self._failure
         db = self._db
         if db is None or db is not self._writer.db:
             # Also in a process that was forked inside the unit.
-            raise StoreUnavailable("This unit is over: begin another.")
+            raise self._failure or StoreUnavailable("This unit is over: begin another.")
         return db
 
     def _broken(
@@ -214,7 +228,7 @@ class SQLiteUnit:
         return self._failed(meaning(error, self._path))
 
     def _failed(self, failure: _E) -> _E:
-        self._failure = failure
+        self._db, self._failure = None, failure
         return failure
 
 

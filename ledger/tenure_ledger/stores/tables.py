@@ -1,13 +1,13 @@
-"""What every store says about a table that it cannot read or write."""
+"""What every store says about tables: the order of rows, and what cannot be done."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from tenure_ledger.errors import InvalidInput
-from tenure_ledger.rows import TableSpec
+from tenure_ledger.rows import Column, TableSpec
 
-__all__ = ["check_columns", "taken_table", "unknown_table"]
+__all__ = ["check_columns", "sql_order", "taken_table", "unknown_table"]
 
 
 def unknown_table(table: str) -> InvalidInput:
@@ -39,3 +39,13 @@ def check_columns(spec: TableSpec, where: Iterable[str]) -> None:
                 f"{', '.join(spec.columns)}.",
                 table=spec.name,
             )
+
+
+def sql_order(column: Column) -> tuple[int, Column]:
+    """Return a sort key: nothing before numbers, numbers before text, then bytes."""
+    if column is None:
+        return 0, 0
+    if isinstance(column, str):
+        # As bytes, whose order is that of code points, as in SQLite.
+        return 2, column.encode()
+    return (3, column) if isinstance(column, bytes) else (1, column)

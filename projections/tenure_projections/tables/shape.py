@@ -15,6 +15,7 @@ from importlib.resources import files
 from typing import NamedTuple
 
 from tenure_ledger.bodies import Json
+from tenure_ledger.errors import InvalidInput
 from tenure_ledger.events import Event, Recorded
 from tenure_ledger.folds.stream import State
 from tenure_ledger.rows import Column, TableSpec
@@ -57,9 +58,23 @@ class Table(NamedTuple):
 
     def of_owner(self, owner: OwnerRef) -> dict[str, Column]:
         """Return the columns, and their values, by which an owner's rows are found."""
+        return {"recovery_class": owner.recovery_class, self._id(): owner.owner_id}
+
+    def stream(self, row: Row) -> str | None:
+        """Return the stream that a stored row says it is of; None: it is of none."""
+        named = dict(zip(self.spec.columns, row, strict=True))
+        if "stream" in named:
+            return str(named["stream"])
+        recovery_class, owner_id = named["recovery_class"], named[self._id()]
+        try:
+            return OwnerRef(str(recovery_class), str(owner_id)).stream
+        except InvalidInput:
+            return None
+
+    def _id(self) -> str:
         names = ("owner_id", "session_id", "recovery_owner_id")
         (name,) = (name for name in names if name in self.spec.columns)
-        return {"recovery_class": owner.recovery_class, name: owner.owner_id}
+        return name
 
 
 def spec(name: str, columns: str, key: str) -> TableSpec:

@@ -1,0 +1,166 @@
+"""The host's side of a clean-up: what it is asked, and what its answer means.
+
+Codes and types decide, never the text of a message (design section 6). An answer is
+returned; whatever is raised is a failure.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from threading import Thread
+from typing import NamedTuple, Protocol
+
+from tenure_gate.refusals import RelayGateFailure
+from tenure_ledger.errors import InvalidInput
+from tenure_ledger.values import ChatExecutionKey, OwnerRef
+
+__all__ = [
+    "TOLERATED",
+    "GuardRejected",
+    "HoldingRef",
+    "InterruptTarget",
+    "Interrupted",
+    "SessionGuard",
+    "SessionWideGuard",
+    "ask",
+    "check_guard",
+]
+
+TOLERATED: frozenset[str] = frozenset(
+    {
+        "managed_session",
+        "root_session_protected",
+        "no_active_execution",
+        "different_generation_active",
+        "session_closed",
+    }
+)
+"""The codes by which a guard does its job: the leftover is out, the view goes on."""
+
+
+class HoldingRef(NamedTuple):
+    """Names one holding. It proves nothing and gives nothing: it is no authority."""
+
+    generation: int
+    incarnation: str
+    agent_id: str | None
+
+
+class InterruptTarget(NamedTuple):
+    """What is to be stopped: one execution of one ended holding, never a session."""
+
+    interrupt_id: str
+    """The same at every try: a host that stopped it already need do nothing."""
+    owner: OwnerRef
+    key: ChatExecutionKey
+    ended: HoldingRef | None
+    """The holding that the request was admitted to; None: it was never admitted."""
+    live: HoldingRef
+    """The holding that must not be touched."""
+
+
+class Interrupted(NamedTuple):
+    """The host stopped it, or sees to it that it stops."""
+
+    detail: str = ""
+
+
+class GuardRejected(NamedTuple):
+    """The host would not: ``code`` says why, `TOLERATED` lists the safe ones."""
+
+    code: str
+    detail: str = ""
+
+
+class SessionGuard(Protocol):
+    """The host's own protection of a session."""
+
+    def interrupt(self, target: InterruptTarget, /) -> Interrupted | GuardRejected:
+        """Stop the target, at least once asked, and answer; raise only if broken."""
+        ...
+
+
+class SessionWideGuard:
+    """For a host that can only stop a whole session.
+
+    A session-wide stop kills the successor, so ``abort`` (it takes the owner) is called
+    only where the live holding is the very one that is to be stopped.
+    """
+
+    def __init__(self, abort: Callable[[OwnerRef], object]) -> None:
+        if not callable(abort):
+            msg = f"abort must be callable, not {type(abort).__name__}"
+            raise InvalidInput(msg)
+        if inspect.iscoroutinefunction(abort):
+            msg = "abort must be a plain function: this form of the gate is synchronous"
+            raise TypeError(msg)
+        self._abort = abort
+
+    def interrupt(self, target: InterruptTarget) -> Interrupted | GuardRejected:
+        """Answer for the session; never stop a newer holding."""
+        if target.ended is None or target.ended.incarnation != target.live.incarnation:
+            return GuardRejected("different_generation_active")
+        self._abort(target.owner)
+        return Interrupted()
+
+
+def check_guard(guard: object) -> None:
+    """Raise `InvalidInput`, or TypeError for an asynchronous guard."""
+    interrupt = getattr(guard, "interrupt", None)
+    if not callable(interrupt):
+        msg = f"guard must have a method interrupt, {type(guard).__name__} has none"
+        raise InvalidInput(msg)
+    if inspect.iscoroutinefunction(interrupt):
+        msg = "guard.interrupt must be a plain method: this gate is synchronous"
+        raise TypeError(msg)
+
+
+def ask(guard: SessionGuard, target: InterruptTarget, timeout_seconds: float) -> str:
+    """Return how the interrupt is to be settled: ``interrupted``, or a tolerated code.
+
+    Raises `RelayGateFailure` for every other answer, for none in time and for whatever
+    the guard raises.
+    """
+    answers: list[object] = []
+    problems: list[BaseException] = []
+
+    def call() -> None:
+        try:
+            answers.append(guard.interrupt(target))
+        except BaseException as problem:  # noqa: BLE001  each of them is an answer
+            problems.append(problem)
+
+    # A thread of its own: nothing else bounds a host that does not come back.
+    thread = Thread(target=call, name="tenure-interrupt", daemon=True)
+    thread.start()
+    thread.join(timeout_seconds)
+    if problems:
+        problem = problems[0]
+        if not isinstance(problem, Exception):
+            raise problem
+        raise _failure(target, f"it raised {type(problem).__name__}: {problem}") from (
+            problem
+        )
+    if not answers:
+        raise _failure(target, f"it did not answer within {timeout_seconds:g} s")
+    answer = answers[0]
+    if isinstance(answer, Interrupted):
+        return "interrupted"
+    if isinstance(answer, GuardRejected):
+        if answer.code in TOLERATED:
+            return answer.code
+        raise _failure(target, f"it rejected with the unknown code {answer.code!r}")
+    if inspect.iscoroutine(answer):
+        answer.close()
+    kind = type(answer).__name__
+    raise _failure(target, f"it answered with {kind}, not Interrupted or GuardRejected")
+
+
+def _failure(target: InterruptTarget, what: str) -> RelayGateFailure:
+    return RelayGateFailure(
+        f"the guard was asked to stop message {target.key.physical_user_message_id} of "
+        f"{target.owner} (interrupt {target.interrupt_id}) and {what}: do not call the "
+        "model; mend the guard and apply again, or give the interrupt up by "
+        "settle_interrupt"
+    )

@@ -1,0 +1,192 @@
+"""Successor or ghost: which term a request belongs to, by the ledger's versions.
+
+The table of design section 6, row by row; the first that holds decides. Nothing here
+looks at what a message says, at ids' order or at clocks, and the place in the host's
+list counts only for what the ledger does not know. Source of the question: seed 003
+section 3.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from tenure_gate.journal import JournalSnapshot
+from tenure_gate.verdicts import ListFacts, RequestFacts, Verdict, VerdictName
+from tenure_ledger.folds.executions import Execution
+from tenure_ledger.folds.recovery import CANCELLING
+
+__all__ = [
+    "Hindrance",
+    "ListFacts",
+    "RequestFacts",
+    "acting_request",
+    "is_admitted_successor_request",
+    "judge",
+    "locate",
+    "may_act",
+    "serving",
+]
+
+
+def is_admitted_successor_request(
+    durable_cut_version: int, physical_message_id: str, journal: JournalSnapshot
+) -> bool:
+    """Say whether an admission of this message lies above that cut.
+
+    The seed's one question. A later cut does not change the answer for this one; 0
+    stands before every cut.
+    """
+    known = journal.executions.get(physical_message_id)
+    return known is not None and known.admitted > durable_cut_version
+
+
+def judge(journal: JournalSnapshot, request: RequestFacts, place: ListFacts) -> Verdict:
+    """Return the verdict of one request: the first row of the table that holds."""
+    key = request.key
+    known = journal.executions.get(key) if key is not None else None
+    if known is None:
+        return Verdict(_unknown(request, place), request, None, journal, place)
+    name: VerdictName
+    if known.stripped:
+        name = known.verdict or "stale_unadmitted"
+    elif (
+        known.admitted
+        and known.term == journal.live_term
+        and not (known.started or known.settled or request.answered or request.acting)
+    ):
+        name = "queued"
+    elif not journal.ended:
+        name = _before_any_end(known)
+    elif known.admitted > journal.cut_version > 0:
+        name = "successor"
+    elif known.started or known.settled:
+        name = "history"
+    elif known.accepted:
+        name = "unadmitted_human"
+    else:
+        name = "stale_admitted" if known.admitted else "stale_unadmitted"
+    return Verdict(name, request, known, journal, place)
+
+
+def _before_any_end(known: Execution) -> VerdictName:
+    """Return what a message is that the ledger knows, while no term has ended."""
+    if known.admitted or known.settled:
+        return "current"
+    waits = known.accepted and not known.started
+    return "unadmitted_human" if waits else "not_admitted"
+
+
+def _unknown(request: RequestFacts, place: ListFacts) -> VerdictName:
+    """Return what a request is that the ledger knows nothing of."""
+    boundary = place.boundary
+    if boundary is None:
+        if place.first_known is not None and request.index < place.first_known:
+            return "current"
+        if request.key is None:
+            return "missing_physical_id"
+        return "unadmitted_human" if request.human else "not_admitted"
+    if request.index < boundary:
+        return "history"
+    if request.key is None:
+        return "missing_physical_id"
+    return "unadmitted_human" if request.human else "stale_unadmitted"
+
+
+def locate(journal: JournalSnapshot, keys: Sequence[str | None]) -> ListFacts:
+    """Find the boundary of the term that ended last in a list of requests.
+
+    By the message id of the latest cut's boundary; else behind the last request that
+    the ledger knows as started before; else before the first that it knows. A list
+    without any has no past, so that what a person said is never silently history.
+    """
+    executions = journal.executions
+    known = [executions.get(key) if key is not None else None for key in keys]
+    first = next((at for at, one in enumerate(known) if one is not None), None)
+    ended = journal.ended
+    if not ended:
+        return ListFacts(None, first)
+    cut = journal.cut
+    if cut is not None and cut.version == ended and cut.boundary is not None:
+        named = cut.boundary.message_id
+        if named in keys:
+            # Of two with one id the second is kept out: the first is the message.
+            return ListFacts(keys.index(named) + 1, first)
+    started = [at for at, one in enumerate(known) if one and 0 < one.started < ended]
+    if started:
+        return ListFacts(started[-1] + 1, first)
+    return ListFacts(first or 0, first)
+
+
+def acting_request(journal: JournalSnapshot, keys: Sequence[str | None]) -> int | None:
+    """Return the place of the request that the next model call serves.
+
+    That is the one started last and not settled; if there is none, the last of the
+    list. None: the list has no request.
+    """
+    found = len(keys) - 1 if keys else None
+    latest = 0
+    for at, key in enumerate(keys):
+        known = journal.executions.get(key) if key is not None else None
+        # What was merged into one execution started at one version: its last message.
+        if known is not None and known.open and known.started >= max(latest, 1):
+            found, latest = at, known.started
+    return found
+
+
+def serving(journal: JournalSnapshot, key: str | None) -> frozenset[str]:
+    """Return all messages that a call for this request serves: its whole execution."""
+    if key is None:
+        return frozenset()
+    lead = journal.lead(key)
+    known = journal.executions.get(lead)
+    absorbed = known.absorbed if known is not None else ()
+    shared = [at for at in absorbed if journal.lead(at) == lead]
+    return frozenset({key, lead, *shared})
+
+
+class Hindrance(NamedTuple):
+    """Why a request may not be answered now."""
+
+    code: Literal["no_holding", "not_admitted", "settled", "cancelled"]
+    text: str
+    version: int
+    """What says so: a version in the owner's stream; 0: nothing does."""
+
+
+def may_act(journal: JournalSnapshot, key: str | None) -> Hindrance | None:
+    """Return why no model may be called for this request; None: one may.
+
+    It must be admitted to the live term, not settled, and not covered by what a person
+    cancelled, reset or closed.
+    """
+    if not journal.live_term:
+        at = journal.state.ownership.ended
+        return Hindrance(
+            "no_holding", "nobody holds the owner: begin the next term first", at
+        )
+    known = journal.executions.get(key) if key is not None else None
+    if known is not None and known.stripped:
+        text = f"{key} was stripped at version {known.stripped}: send it under a new id"
+        return Hindrance("not_admitted", text, known.stripped)
+    if known is not None and known.settled:
+        text = (
+            f"{key} was settled {known.outcome} at version {known.settled}: unfinished "
+            "work goes on under a new message id"
+        )
+        return Hindrance("settled", text, known.settled)
+    if known is None or not journal.live(known):
+        what = key or "a request without an id"
+        text = f"{what} is not admitted to the live term: admit it first"
+        return Hindrance("not_admitted", text, known.known if known else 0)
+    return _cancelled(journal, known)
+
+
+def _cancelled(journal: JournalSnapshot, known: Execution) -> Hindrance | None:
+    lead = journal.executions.get(known.absorbed_by or known.key, known)
+    recovery = journal.state.recovery
+    for bar in [*recovery.bars(known), *recovery.bars(lead)]:
+        if bar.reason in CANCELLING:
+            text = f"{known.key} is barred by {bar.reason} at version {bar.version}"
+            return Hindrance("cancelled", text, bar.version)
+    return None

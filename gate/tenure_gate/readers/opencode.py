@@ -1,0 +1,154 @@
+"""OpenCode session messages: ``{"info": {...}, "parts": [...]}``.
+
+``info`` has the id, the role, the session and, for an answer, ``parentID``: the request
+that it hangs on. A tool part holds a call and, once it is done, its result, so a call
+and its result are never apart.
+
+A host vouches for a person with a callable, or with ``human``: true in ``info``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from hashlib import sha256
+from typing import Any
+
+from tenure_gate.readers.protocol import Human, Message, Role
+from tenure_gate.readers.shapes import (
+    Fields,
+    fields_of,
+    is_fields,
+    mark,
+    optional_text,
+    pieces,
+    text_of,
+    vouched,
+)
+from tenure_ledger.errors import InvalidInput
+from tenure_ledger.values import kind_of
+
+__all__ = ["OpenCodeReader"]
+
+_SHARED = ("sessionID", "agent", "model")
+"""What requests of one session have in common."""
+_MARKS = frozenset({"id", "messageID", "sessionID", "time"})
+"""What two parts that say the same may differ in."""
+_DONE = frozenset({"completed", "error"})
+
+
+class OpenCodeReader:
+    """Reads OpenCode session messages.
+
+    ``human`` is how a host vouches that a person sent a message; without it ``human``
+    in its ``info`` does.
+    """
+
+    def __init__(self, *, human: Human | None = None) -> None:
+        self._human = human
+
+    def role(self, message: Message) -> Role:
+        """Say what the message is; checks the shape of the whole message."""
+        fields = fields_of("a message", message)
+        info = fields_of("info", fields.get("info"))
+        pieces("parts", fields.get("parts"))
+        match info.get("role"):
+            case "user":
+                return "user"
+            case "assistant":
+                return "assistant"
+            case "system":
+                return "system"
+            case other:
+                shown = repr(other)[:40] if isinstance(other, str) else kind_of(other)
+                msg = f"info.role must be user, assistant or system, not {shown}"
+                raise InvalidInput(msg)
+
+    def id(self, message: Message) -> str | None:
+        """Return ``info.id``."""
+        return optional_text("info.id", message["info"].get("id"))
+
+    def parent(self, message: Message) -> str | None:
+        """Return ``info.parentID``."""
+        return optional_text("info.parentID", message["info"].get("parentID"))
+
+    def calls(self, message: Message) -> Sequence[str]:
+        """Return the ``callID`` of each tool part."""
+        return [
+            text_of("callID", part.get("callID"))
+            for part in message["parts"]
+            if part["type"] == "tool"
+        ]
+
+    def results(self, message: Message) -> Sequence[str]:
+        """Return the ``callID`` of each tool part that is completed or failed."""
+        return [
+            text_of("callID", part.get("callID"))
+            for part in message["parts"]
+            if _is_result(part)
+        ]
+
+    def human(self, message: Message) -> bool:
+        """Ask the host's callable, or look at ``info.human``."""
+        if self._human is not None:
+            return self._human(message)
+        return vouched(mark(message["info"], "human"))
+
+    def same(self, first: Message, second: Message) -> bool:
+        """Compare the parts, but for their ids and times."""
+        return _said(first) == _said(second)
+
+    def note(self, text: str, like: Message | None = None) -> dict[str, Any]:
+        """Return a user message with one synthetic text part.
+
+        The host reads ids, so it has one: the same text has the same id every time.
+        """
+        given: Fields = {} if like is None else like["info"]
+        shared = {name: given[name] for name in _SHARED if name in given}
+        name = sha256(text.encode(errors="replace")).hexdigest()[:24]
+        info = {**shared, "id": f"msg_note_{name}", "role": "user"}
+        return {"info": info, "parts": [_text_part(info, text)]}
+
+    def replace(self, message: Message, text: str) -> dict[str, Any]:
+        """Return a copy with one text part instead of its parts."""
+        return {**message, "parts": [_text_part(message["info"], text)]}
+
+    def part(
+        self, message: Message, results: Collection[int], *, rest: bool
+    ) -> dict[str, Any]:
+        """Return a copy with these tool parts, and the other parts or none of them."""
+        kept: list[Fields] = []
+        place = 0
+        for part in message["parts"]:
+            if not _is_result(part):
+                if rest:
+                    kept.append(part)
+                continue
+            if place in results:
+                kept.append(part)
+            place += 1
+        return {**message, "parts": kept}
+
+
+def _is_result(part: Fields) -> bool:
+    state = part.get("state")
+    if part["type"] != "tool" or not is_fields(state):
+        return False
+    status = state.get("status")
+    return isinstance(status, str) and status in _DONE
+
+
+def _said(message: Fields) -> list[dict[str, Any]]:
+    return [
+        {name: part[name] for name in part if name not in _MARKS}
+        for part in message["parts"]
+    ]
+
+
+def _text_part(info: Fields, text: str) -> dict[str, Any]:
+    part = {"type": "text", "text": text, "synthetic": True}
+    if "sessionID" in info:
+        part["sessionID"] = info["sessionID"]
+    if info.get("id") is not None:
+        part["messageID"] = info["id"]
+        part["id"] = f"prt_{info['id']}"
+    return part

@@ -1,0 +1,44 @@
+"""What the gate raises: a refusal that carries the view, and a fault that stops."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tenure_ledger.errors import Fault, Refused
+
+if TYPE_CHECKING:
+    from tenure_gate.verdicts import Verdict
+    from tenure_gate.view import View
+
+__all__ = ["NothingToSay", "RelayGateFailure"]
+
+
+class NothingToSay(Refused):
+    """The acting request may not be answered now: do not call the model.
+
+    What had to be stripped, interrupted, accepted or admitted has been.
+    """
+
+    code = "nothing_to_say"
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """The verdict of the acting request; None: the list has no request."""
+        found: Verdict | None = self.evidence.get("verdict")  # type: ignore[assignment]
+        return found
+
+    @property
+    def view(self) -> View | None:
+        """What the model would have seen."""
+        found: View | None = self.evidence.get("view")  # type: ignore[assignment]
+        return found
+
+
+class RelayGateFailure(Fault):
+    """The gate could not make sure that a leftover is out: do not call the model.
+
+    The interrupt stays open: the next `apply` tries it again, and only
+    `settle_interrupt`, on record, gives it up.
+    """
+
+    code = "relay_gate_failure"

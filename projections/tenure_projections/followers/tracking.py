@@ -1,0 +1,100 @@
+"""What is on record about followers: how far each has come, and what it parked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.resources import files
+from typing import NamedTuple
+
+from tenure_ledger.errors import InvalidInput
+from tenure_ledger.rows import Column, RowChange, TableSpec
+from tenure_projections.followers.model import ModelTable
+
+__all__ = ["FOLLOWERS", "PARKED", "Parked", "Tracking"]
+
+_Read = Mapping[str, Column]
+
+
+class Parked(NamedTuple):
+    """A stream whose events wait, since one of them could not be handled."""
+
+    stream: str
+    position: int
+    """Of the first event that waits."""
+    version: int
+    """The same event, in its stream."""
+    error: str
+    """What handling it raised."""
+
+
+def _spec(name: str, columns: str, key: str) -> TableSpec:
+    folder = files("tenure_projections.followers").joinpath("sqlite")
+    statement = folder.joinpath(f"{name}.sql").read_text(encoding="utf-8").strip()
+    create = {"sqlite": statement}
+    return TableSpec(name, tuple(columns.split()), tuple(key.split()), create)
+
+
+FOLLOWERS = _spec("followers", "name position tables_json", "name")
+PARKED = _spec(
+    "parked_streams", "follower stream position version error", "follower stream"
+)
+
+
+class Tracking(NamedTuple):
+    """The records of one read model: rows in, row changes out."""
+
+    name: str
+    tables_json: str
+    tables: frozenset[str]
+
+    @classmethod
+    def of(cls, name: str, tables: Sequence[ModelTable]) -> Tracking:
+        """Return the records of a model that has these tables."""
+        shapes = {table.name: table.shape() for table in tables}
+        return cls(name, json.dumps(shapes), frozenset(shapes))
+
+    def position(self, rows: Iterable[Sequence[Column]]) -> int:
+        """Return the saved position among the rows of all followers; 0: none is saved.
+
+        Raises `InvalidInput` when the tables are not those of this model, or are
+        another's.
+        """
+        found = {str(name): (at, str(shapes)) for name, at, shapes in rows}
+        if self.name in found:
+            at, shapes = found[self.name]
+            if json.loads(shapes) != json.loads(self.tables_json):
+                msg = (
+                    f"the read model {self.name} was followed with other tables or "
+                    "columns: give the new shape, and its tables, new names"
+                )
+                raise InvalidInput(msg)
+            return int(at or 0)
+        for other, (_, shapes) in found.items():
+            if taken := self.tables & json.loads(shapes).keys():
+                msg = (
+                    f"the table {min(taken)} is that of the read model {other}: give "
+                    f"that of {self.name} a name of its own"
+                )
+                raise InvalidInput(msg)
+        return 0
+
+    def save(self, position: int) -> RowChange:
+        """Return the change that moves the position."""
+        row = (self.name, position, self.tables_json)
+        return RowChange(FOLLOWERS.name, (self.name,), row)
+
+    def parked(self, rows: Iterable[Sequence[Column]]) -> dict[str, Parked]:
+        """Return what is parked, by stream, from the rows of this follower."""
+        return {
+            str(stream): Parked(str(stream), int(at or 0), int(version or 0), str(text))
+            for _, stream, at, version, text in rows
+        }
+
+    def park(self, one: Parked) -> RowChange:
+        """Return the change that parks a stream."""
+        return RowChange(PARKED.name, (self.name, one.stream), (self.name, *one))
+
+    def release(self, stream: str) -> RowChange:
+        """Return the change after which the stream is parked no more."""
+        return RowChange(PARKED.name, (self.name, stream), None)

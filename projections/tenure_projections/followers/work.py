@@ -1,0 +1,306 @@
+"""Moves one read model forward: each batch, its rows and its position, at once.
+
+The saved position is read inside the unit that moves it. So two processes that follow
+under one name handle each event once, whatever each of them has read before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from time import monotonic
+from typing import Any, NamedTuple, TypeVar
+
+from tenure_ledger.errors import Contended, Corrupt, Fault, NotFound, OutcomeUnknown
+from tenure_ledger.rows import (
+    Column,
+    Conflict,
+    Doubtful,
+    EventRow,
+    RowChange,
+    Store,
+    Unit,
+)
+from tenure_projections.followers.batch import (
+    Batch,
+    Command,
+    commands,
+    error_text,
+    first_events,
+    handle,
+)
+from tenure_projections.followers.model import ReadModel, check_model
+from tenure_projections.followers.rows import ModelRows
+from tenure_projections.followers.shape import Shape, shape_of
+from tenure_projections.followers.source import Source
+from tenure_projections.followers.tracking import FOLLOWERS, PARKED, Parked, Tracking
+
+__all__ = ["Work"]
+
+T = TypeVar("T")
+
+
+class _Moved(Exception):  # noqa: N818  never leaves this module
+    """Another who follows under this name was faster: look again."""
+
+
+class _Refused(Exception):  # noqa: N818  never leaves this module
+    """A table refused a row; of which event is known when they go one by one."""
+
+    def __init__(self, position: int | None, problem: Corrupt) -> None:
+        super().__init__(position)
+        self.position = position
+        self.text = error_text(problem)
+
+
+class _Begun(NamedTuple):
+    """A unit, and what is on record in it."""
+
+    unit: Unit
+    position: int
+    parked: dict[str, Parked]
+
+
+_Attempt = Callable[[float, dict[int, str] | None], T]
+"""Takes the time left, and which events a table refused; None: it is not known yet."""
+
+
+class Work:
+    """What there is to do for one read model in one store."""
+
+    def __init__(
+        self, store: Store, model: ReadModel, events_max: int, seconds_max: float
+    ) -> None:
+        self.name, self._tables = check_model(model)
+        self._shapes = {table.name: Shape(table) for table in self._tables}
+        self._handle = model.handle
+        self._store = store
+        self._events_max = events_max
+        self._seconds_max = seconds_max
+        self._tracking = Tracking.of(self.name, self._tables)
+        self._defined = False
+        self._doubtful = False
+        """A commit was sent and its outcome is not known."""
+
+    def saved(self) -> int:
+        """Return the saved position. Raises `InvalidInput` for another's tables."""
+        self._define()
+        with self._store.snapshot() as snapshot:
+            return self._tracking.position(snapshot.rows(FOLLOWERS.name))
+
+    def rows(
+        self, table: str, values: Mapping[str, Column]
+    ) -> Iterator[dict[str, Any]]:
+        """Yield a table's rows as they are now."""
+        shape = shape_of(self._shapes, table)
+        return self._rows(shape, shape.values(values))
+
+    def _rows(
+        self, shape: Shape, where: Mapping[str, Column]
+    ) -> Iterator[dict[str, Any]]:
+        self._define()
+        with self._store.snapshot() as snapshot:
+            for row in snapshot.rows(shape.name, where):
+                yield dict(zip(shape.names, row, strict=True))
+
+    def parked(self) -> dict[str, Parked]:
+        """Return what is parked, by stream."""
+        self._define()
+        with self._store.snapshot() as snapshot:
+            rows = snapshot.rows(PARKED.name, {"follower": self.name})
+            return self._tracking.parked(rows)
+
+    def forward(
+        self, source: Source, go_on: Callable[[], bool], deadline_seconds: float
+    ) -> int:
+        """Handle one batch; return how many events the position moved past."""
+
+        def attempt(seconds: float, bad: dict[int, str] | None) -> int:
+            saved = self.saved()
+            batch = source.take(saved, self._events_max)
+            if not batch and not self._doubtful:
+                return 0
+            with self._store.write(seconds) as unit:
+                begun = self._begin(unit)
+                if begun.position != saved:
+                    raise _Moved
+                done, changes = self._apply(begun, batch, begun.parked, bad, go_on)
+                changes += [self._tracking.park(one) for one in done.parked.values()]
+                at = max(done.position, saved)
+                self._commit(unit, [*changes, self._tracking.save(at)], bad)
+            source.passed(at)
+            return done.passed
+
+        return self._settle(attempt, deadline_seconds)
+
+    def retry(self, stream: str, deadline_seconds: float) -> int:
+        """Handle what waits of a stream; return how many events were handled."""
+        parked = self.parked().get(stream)
+        if parked is None:
+            msg = f"{self.name} has not parked {stream!r:.999}: see parked()"
+            raise NotFound(msg, kind="parked stream", id=stream)
+        rows = list(self._store.tail(stream, parked.version))
+        handled = 0
+        going: Parked | None = parked
+        while going is not None:
+            done, going = self._settle(self._again(rows, going), deadline_seconds)
+            handled += done
+        return handled
+
+    def reset(self, deadline_seconds: float) -> None:
+        """Delete the model's rows and what is parked, and save the position 0."""
+        self._define()
+
+        def attempt(seconds: float, _bad: dict[int, str] | None) -> None:
+            with self._store.write(seconds) as unit:
+                begun = self._begin(unit)
+                changes = [
+                    RowChange(shape.name, shape.key_of(row), None)
+                    for shape in self._shapes.values()
+                    for row in unit.rows(shape.name, {})
+                ]
+                changes += map(self._tracking.release, begun.parked)
+                self._commit(unit, [*changes, self._tracking.save(0)], {})
+
+        self._settle(attempt, deadline_seconds)
+
+    def _again(
+        self, rows: list[EventRow], parked: Parked
+    ) -> _Attempt[tuple[int, Parked | None]]:
+        """Return one attempt at what waits of a parked stream.
+
+        It returns how many events were handled, and from where to go on.
+        """
+
+        def attempt(
+            seconds: float, bad: dict[int, str] | None
+        ) -> tuple[int, Parked | None]:
+            with self._store.write(seconds) as unit:
+                begun = self._begin(unit)
+                if begun.parked.get(parked.stream) != parked:
+                    return 0, None  # another retries it
+                # What has come to wait meanwhile is as far as the position.
+                rows.extend(unit.tail(parked.stream, rows[-1].version + 1))
+                waiting = [
+                    row
+                    for row in rows
+                    if parked.position <= row.position <= begun.position
+                ]
+                batch = first_events(commands(waiting), self._events_max)
+                done, changes = self._apply(begun, batch, (), bad, lambda: True)
+                rest = [row for row in waiting if row.position > done.position]
+                failed = done.parked.get(parked.stream)
+                going = _under_way(rest[0]) if rest and not failed else None
+                left = failed or going
+                if left:
+                    changes.append(self._tracking.park(left))
+                else:
+                    changes.append(self._tracking.release(parked.stream))
+                save = self._tracking.save(begun.position)
+                self._commit(unit, [*changes, save], bad)
+            return done.handled, going
+
+        return attempt
+
+    def _define(self) -> None:
+        if not self._defined:
+            specs = [table.spec for table in self._tables]
+            self._store.define((FOLLOWERS, PARKED, *specs))
+            self._defined = True
+
+    def _begin(self, unit: Unit) -> _Begun:
+        position = self._tracking.position(unit.rows(FOLLOWERS.name, {}))
+        rows = unit.rows(PARKED.name, {"follower": self.name})
+        return _Begun(unit, position, self._tracking.parked(rows))
+
+    def _apply(
+        self,
+        begun: _Begun,
+        batch: Iterable[Command],
+        parked: Iterable[str],
+        bad: dict[int, str] | None,
+        go_on: Callable[[], bool],
+    ) -> tuple[Batch, list[RowChange]]:
+        """Hand the batch to the model; return what came of it, and its row changes."""
+        rows = ModelRows(self._shapes, begun.unit.rows)
+        until = monotonic() + self._seconds_max
+
+        def after_each(position: int) -> None:
+            if bad is not None:
+                _add(begun.unit, rows.changes(), position)
+
+        done = handle(
+            self._handle,
+            batch,
+            rows,
+            frozenset(parked),
+            bad or {},
+            after_each,
+            # Asked first, since it may say that nothing of this must stay.
+            lambda: go_on() and monotonic() < until,
+        )
+        return done, list(rows.changes())
+
+    def _commit(
+        self, unit: Unit, changes: Iterable[RowChange], bad: dict[int, str] | None
+    ) -> None:
+        if self._doubtful:
+            unit.confirm()
+        if bad is None:
+            _add(unit, changes, None)
+        else:
+            unit.add((), None, (), changes)
+        unit.commit()
+        self._doubtful = False
+
+    def _settle(self, attempt: _Attempt[T], deadline_seconds: float) -> T:
+        """Return the outcome of the first attempt that nobody was in the way of.
+
+        Each begins with what is committed: of one that failed nothing is left.
+        """
+        until = monotonic() + deadline_seconds
+        bad: dict[int, str] | None = None
+        while True:
+            try:
+                return attempt(max(0.0, until - monotonic()), bad)
+            except _Refused as refused:
+                bad = bad or {}
+                if refused.position is not None:
+                    bad[refused.position] = refused.text
+                continue
+            except Doubtful as problem:
+                self._doubtful = True
+                why: Exception = problem
+            except (_Moved, Conflict) as problem:
+                why = problem
+            except Fault as problem:
+                if self._doubtful:
+                    raise self._unknown(problem) from problem
+                raise
+            if monotonic() >= until:
+                if self._doubtful:
+                    raise self._unknown(why) from why
+                msg = f"others moved {self.name} until the deadline: call again"
+                raise Contended(msg)
+
+    def _unknown(self, why: Exception) -> OutcomeUnknown:
+        msg = (
+            f"a commit of {self.name} was sent and not confirmed ({why}): call again, "
+            "and what is stored is found and not handled twice"
+        )
+        return OutcomeUnknown(msg, self.name)
+
+
+def _add(unit: Unit, changes: Iterable[RowChange], position: int | None) -> None:
+    """Add the rows of the event at this position, or of a whole batch."""
+    try:
+        unit.add((), None, (), changes)
+    except Corrupt as problem:
+        # Every driver for Python calls a constraint that was broken by this name.
+        kinds = type(problem.__cause__).__mro__
+        if any(kind.__name__ == "IntegrityError" for kind in kinds):
+            raise _Refused(position, problem) from problem
+        raise
+
+
+def _under_way(row: EventRow) -> Parked:
+    return Parked(row.stream, row.position, row.version, "its retry is under way")

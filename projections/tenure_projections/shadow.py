@@ -1,0 +1,245 @@
+"""Rows made anew from the events, in a private database of this process.
+
+It lies in memory, beyond 64 MB on the disk, and has no name. So two rebuilds do not
+meet, and one that is killed leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Self
+
+import msgspec
+
+from tenure_ledger.errors import StoreFull, StoreUnavailable
+from tenure_ledger.folds.stream import State
+from tenure_ledger.lean import load
+from tenure_ledger.rows import EventRow, Store
+from tenure_projections.live import rows_of
+from tenure_projections.tables.shape import Body, Key, Row, Table
+from tenure_projections.tables.stream_states import STREAM_STATES
+
+__all__ = ["Progress", "Shadow", "fill", "upto"]
+
+Progress = Callable[[int, int], object]
+"""Takes how many events are folded, and how many there are, at most."""
+
+_EVENTS_BETWEEN_TELLINGS = 10_000
+_SETTINGS = ("journal_mode = OFF", "synchronous = OFF", "cache_size = -65536")
+_pack = msgspec.msgpack.Encoder().encode
+_unpack = msgspec.msgpack.Decoder(tuple[Any, ...]).decode
+
+
+class Shadow:
+    """The rows of some tables as some streams make them.
+
+    ``spare``: a stream that is too new for this version gives no rows but the one that
+    says so, since a newer version wrote the others.
+    """
+
+    def __init__(self, tables: Sequence[Table], *, spare: bool = False) -> None:
+        self.tables = tuple(tables)
+        self._spare = spare
+        self._sql = {
+            table.spec.name: _Statements(f"rows_{number}", table)
+            for number, table in enumerate(tables)
+        }
+        with _told():
+            self._db = sqlite3.connect(
+                "", isolation_level=None, check_same_thread=False
+            )
+            for setting in _SETTINGS:
+                self._db.execute(f"PRAGMA {setting}")
+            self._db.execute("BEGIN")
+            for create in _CREATE:
+                self._db.execute(create)
+            for sql in self._sql.values():
+                for create in sql.create:
+                    self._db.execute(create)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Drop everything; a second call does nothing."""
+        self._db.close()
+
+    def name(self, streams: Iterable[str]) -> None:
+        """Remember these streams."""
+        with _told():
+            self._db.executemany(_NAME, ((stream,) for stream in streams))
+
+    def streams(self) -> Iterator[str]:
+        """Yield the streams that are remembered, in the order of their naming."""
+        with _told():
+            for (stream,) in self._db.execute(_NAMED):
+                yield stream
+
+    def put(self, state: State, body: Body) -> None:
+        """Put the rows of a stream in the place of those that it has here."""
+        stream, spared = state.stream, self._spare and bool(state.too_new)
+        with _told():
+            if spared:
+                self._db.execute(_SPARE, (stream,))
+            for table in self.tables:
+                sql = self._sql[table.spec.name]
+                self._db.execute(sql.drop, (stream,))
+                if spared and table.spec.name != STREAM_STATES.spec.name:
+                    continue
+                self._db.executemany(
+                    sql.put,
+                    (
+                        (stream, *key, sql.unique(row), _pack(row))
+                        for key, row in rows_of(table, state, body)
+                    ),
+                )
+
+    def is_spared(self, stream: str | None) -> bool:
+        """Say whether this version does not know what rows the stream has."""
+        with _told():
+            return self._db.execute(_SPARED, (stream,)).fetchone() is not None
+
+    def rows(self, table: Table) -> Iterator[Row]:
+        """Yield the table's rows, by key."""
+        sql = self._sql[table.spec.name]
+        last: list[object] = []
+        with _told():
+            for packed, taken, *key in self._db.execute(sql.rows):
+                if key != last:
+                    yield sql.row(packed, taken)
+                last = key
+
+    def row(self, table: Table, key: Key) -> Row | None:
+        """Return the row of that key. Say `index` first."""
+        sql = self._sql[table.spec.name]
+        with _told():
+            found = self._db.execute(sql.one, key).fetchone()
+        return None if found is None else sql.row(*found)
+
+    def index(self, table: Table) -> None:
+        """Make ready to look rows up; until then each costs less to put."""
+        with _told():
+            self._db.execute(self._sql[table.spec.name].index)
+
+    def note(self, table: Table, key: Key, stream: str | None) -> None:
+        """Remember a key of the table, with the stream that it is of."""
+        with _told():
+            self._db.execute(_NOTE, (table.spec.name, _pack(key), stream))
+
+    def noted(self, table: Table) -> Iterator[tuple[Key, str | None]]:
+        """Yield what was noted of the table, in that order."""
+        with _told():
+            for key, stream in self._db.execute(_NOTED, (table.spec.name,)):
+                yield _unpack(key), stream
+
+
+def fill(
+    shadow: Shadow, store: Store, position: int, progress: Progress | None = None
+) -> tuple[int, int]:
+    """Fold every stream up to the position; return how many, and their events."""
+    with store.snapshot() as snapshot:
+        shadow.name(snapshot.streams())
+    streams = events = told = 0
+    for stream in shadow.streams():
+        rows = upto(position, store.tail(stream, 0))
+        if not rows:
+            continue
+        shadow.put(load(State(stream), rows), store.body)
+        streams, events = streams + 1, events + len(rows)
+        if progress is not None and events - told >= _EVENTS_BETWEEN_TELLINGS:
+            told = events
+            progress(events, position)
+    if progress is not None:
+        progress(events, events)
+    return streams, events
+
+
+def upto(position: int, rows: Sequence[EventRow]) -> Sequence[EventRow]:
+    """Return those rows of a stream that are not above the position."""
+    if rows and rows[-1].position > position:
+        return [row for row in rows if row.position <= position]
+    return rows
+
+
+_CREATE = (
+    "CREATE TABLE streams (name TEXT PRIMARY KEY)",
+    "CREATE TABLE spared (stream TEXT PRIMARY KEY) WITHOUT ROWID",
+    "CREATE TABLE notes (name TEXT, key BLOB, stream TEXT)",
+    "CREATE INDEX notes_by_table ON notes (name)",
+)
+_NAME = "INSERT INTO streams VALUES (?)"
+_NAMED = "SELECT name FROM streams ORDER BY rowid"
+_SPARE = "INSERT OR IGNORE INTO spared VALUES (?)"
+_SPARED = "SELECT 1 FROM spared WHERE stream = ?"
+_NOTE = "INSERT INTO notes VALUES (?, ?, ?)"
+_NOTED = "SELECT key, stream FROM notes WHERE name = ? ORDER BY rowid"
+
+
+class _Statements:
+    """The statements of one table: rows by key and stream, each packed.
+
+    What two streams claim, which only an import can bring about, is shown once. A key
+    is the first stream's. A unique value stays with the first key; the others show
+    nothing there.
+    """
+
+    def __init__(self, name: str, table: Table) -> None:
+        spec = table.spec
+        keys = [f"k{number}" for number, _ in enumerate(spec.key)]
+        every, taken = ", ".join(keys), "0"
+        # Streams come in order, so a row is put at the end. What reads by key sorts.
+        columns = f"stream, {every}, taken, packed, PRIMARY KEY (stream, {every})"
+        self.create = [f"CREATE TABLE {name} ({columns}) WITHOUT ROWID"]
+        self._unique: int | None = None
+        if table.unique is not None:
+            self._unique = spec.columns.index(table.unique)
+            self.create.append(f"CREATE INDEX {name}_taken ON {name} (taken)")
+            others = ", ".join(f"o.{key}" for key in keys)
+            own = ", ".join(f"{name}.{key}" for key in keys)
+            taken = (
+                f"EXISTS (SELECT 1 FROM {name} AS o "  # noqa: S608
+                f"WHERE o.taken = {name}.taken "
+                f"AND ({others}) < ({own}))"
+            )
+        match = " AND ".join(f"{key} = ?" for key in keys)
+        row, order = f"packed, {taken}", f"ORDER BY {every}, stream"
+        values = ", ".join("?" * (len(keys) + 3))
+        self.put = f"INSERT INTO {name} VALUES ({values})"  # noqa: S608
+        self.drop = f"DELETE FROM {name} WHERE stream = ?"  # noqa: S608
+        self.index = f"CREATE INDEX IF NOT EXISTS {name}_keys ON {name} ({every})"
+        self.rows = f"SELECT {row}, {every} FROM {name} {order}"  # noqa: S608
+        self.one = f"SELECT {row} FROM {name} WHERE {match} {order} LIMIT 1"  # noqa: S608
+
+    def unique(self, row: Row) -> object:
+        """Return the row's unique value, if the table has one."""
+        return None if self._unique is None else row[self._unique]
+
+    def row(self, packed: bytes, taken: int) -> Row:
+        """Return the row; without its unique value if that is taken."""
+        row: Row = _unpack(packed)
+        if taken and self._unique is not None:
+            return (*row[: self._unique], None, *row[self._unique + 1 :])
+        return row
+
+
+@contextmanager
+def _told() -> Generator[None]:
+    """Say what a failure of the private database means."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        code = getattr(error, "sqlite_errorcode", None)
+        if code == sqlite3.SQLITE_FULL:
+            raise StoreFull(
+                "No room left for the rows that are made anew; nothing was written. "
+                "Free some space, or name a folder with more in TMPDIR."
+            ) from error
+        raise StoreUnavailable(
+            f"SQLite failed on the rows that are made anew ({error}); nothing was "
+            "written. Name a folder that can be written in TMPDIR."
+        ) from error

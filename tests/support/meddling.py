@@ -1,0 +1,123 @@
+"""A store on which something happens just before a unit begins, or is answered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TypeVar
+
+from tenure import Ledger
+from tenure_ledger.shell import Shell
+from tenure_ledger.stores import MemoryStore, SQLiteStore
+from tenure_ledger.stores.memory_unit import MemoryUnit
+from tenure_ledger.stores.sqlite_unit import SQLiteUnit
+from tenure_projections.ledger import Ledger as FullLedger
+from tenure_projections.live import LiveTables
+
+__all__ = ["Meddled"]
+
+_U = TypeVar("_U", MemoryUnit, SQLiteUnit)
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+class _Meddling:
+    """What happens around each unit of a store."""
+
+    def __init__(self) -> None:
+        self.before: Callable[[], object] = lambda: None
+        self.losses: list[Exception] = []
+        self.lost = 0
+
+    def unit(self, unit: _U) -> _U:
+        """Let its commit lose the answer, for as long as there is a loss left."""
+        commit = unit.commit
+
+        def commit_and_lose() -> None:
+            commit()
+            if self.losses:
+                self.lost += 1
+                raise self.losses.pop()
+
+        setattr(unit, "commit", commit_and_lose)  # noqa: B010  mypy forbids a method
+        return unit
+
+
+class MeddledMemory(MemoryStore):
+    """The memory store, with a moment before each unit."""
+
+    meddling = _Meddling()
+
+    def write(self, deadline_seconds: float) -> MemoryUnit:
+        """Let others act, then return the unit."""
+        self.meddling.before()
+        return self.meddling.unit(super().write(deadline_seconds))
+
+
+class MeddledSQLite(SQLiteStore):
+    """The real store on a real file, with a moment before each unit."""
+
+    meddling = _Meddling()
+
+    def write(self, deadline_seconds: float) -> SQLiteUnit:
+        """Let others act, then return the unit."""
+        self.meddling.before()
+        return self.meddling.unit(super().write(deadline_seconds))
+
+
+class Meddled:
+    """A ledger of which a test can act between the comparison and the unit.
+
+    ``ledger`` rebuilds; ``other`` is another process's, on the same store.
+    """
+
+    def __init__(self, kind: str, folder: Path, deadline_seconds: float = 30.0) -> None:
+        tables = LiveTables()
+        self.store: MeddledMemory | MeddledSQLite
+        if kind == "memory":
+            self.store = MeddledMemory(tables=tables.specs)
+        else:
+            self.store = MeddledSQLite(
+                folder / "relay.db",
+                durability="normal",
+                tables=tables.specs,
+                fill=tables.fill,
+            )
+        self._meddling = self.store.meddling = _Meddling()
+        self._deadline_seconds = deadline_seconds
+        self.ledger = self._open(tables)
+        self.other = self._open(tables)
+
+    def _open(self, tables: LiveTables) -> FullLedger:
+        return FullLedger(
+            Shell(
+                self.store,
+                clock=lambda: START,
+                process=lambda: "host",
+                deadline_seconds=self._deadline_seconds,
+                tables=tables,
+            )
+        )
+
+    def before_the_unit(self, act: Callable[[Ledger], object]) -> None:
+        """Let the other process act once, before the next unit begins."""
+
+        def once() -> None:
+            self._meddling.before = lambda: None
+            act(self.other)
+
+        self._meddling.before = once
+
+    def lose(self, *losses: Exception) -> None:
+        """Store what the next units commit, and raise one of these instead."""
+        self._meddling.losses = list(losses)
+
+    @property
+    def lost(self) -> int:
+        """How many answers were lost."""
+        return self._meddling.lost
+
+    def close(self) -> None:
+        """Close both."""
+        self.ledger.close()
+        self.other.close()
