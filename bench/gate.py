@@ -1,0 +1,360 @@
+"""What a verdict costs, beside bare look-ups in dicts.
+
+    python bench/gate.py            the whole run, a few minutes
+    python bench/gate.py --quick    fewer admissions, under a minute
+
+Contenders take turns within one run: read the ratios first.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import random
+import shutil
+import sqlite3
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from figures import table
+from immutables import Map
+from msgspec.structs import replace
+
+from tenure import (
+    Authority,
+    First,
+    GuardRejected,
+    InterruptTarget,
+    NarrativeTransform,
+    OpenAIReader,
+    OwnerRef,
+    open_ledger,
+)
+from tenure_gate.journal import JournalSnapshot
+from tenure_gate.membership import judge, locate
+from tenure_gate.turns import split
+from tenure_gate.verdicts import ListFacts, RequestFacts
+from tenure_gate.view import assemble
+from tenure_ledger.folds.executions import Execution, Executions
+from tenure_ledger.folds.ownership import Cut
+from tenure_ledger.folds.stream import State
+
+
+class Plan(NamedTuple):
+    """How much of everything."""
+
+    admissions: int
+    looks: int
+    """Look-ups in one sample."""
+    samples: int
+
+
+WHOLE = Plan(admissions=1_000_000, looks=100_000, samples=9)
+QUICK = Plan(admissions=100_000, looks=20_000, samples=5)
+SESSION = OwnerRef("session", "ses_1")
+TARGET_WARM, TARGET_LIST, TARGET_FRESH = 2.0, 3.0, 1.5
+
+Work = Callable[[], object]
+
+
+class Guard:
+    """A host that protects its session."""
+
+    def interrupt(self, target: InterruptTarget) -> GuardRejected:
+        """Answer as the host of the accident does."""
+        del target
+        return GuardRejected("managed_session")
+
+
+def main() -> int:
+    """Run the benchmark and print its report."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--quick", action="store_true")
+    options.add_argument(
+        "--folder", type=Path, default=Path("build"), help="on the disk to measure"
+    )
+    given = options.parse_args()
+    plan = QUICK if given.quick else WHOLE
+    given.folder.mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix="bench-", dir=given.folder))
+    gc.disable()
+    try:
+        for section in (_warm(plan), _list(plan), *_fresh(folder, plan)):
+            print(section, flush=True)
+            print(flush=True)
+    finally:
+        shutil.rmtree(folder)
+    return 0
+
+
+def _state(admissions: int, cuts: int) -> State:
+    """Return a state with that many settled executions and cuts."""
+    with open_ledger("memory://") as ledger:
+        one = ledger.claim(SESSION, "agent/1", "host")
+        ledger.retire(one, "accepted")
+        ledger.succeed(SESSION, "agent/2", "host")
+        state = ledger.fresh_state(SESSION)
+    known = {
+        _key(number): Execution(
+            _key(number),
+            admitted=number + 10,
+            term=2,
+            generation=2,
+            started=number + 11,
+            settled=number + 12,
+            outcome="completed",
+        )
+        for number in range(admissions)
+    }
+    (cut,) = state.ownership.cuts.values()
+    several: dict[int, Cut] = {
+        version: replace(cut, version=version) for version in range(1, cuts + 1)
+    }
+    latest = several[cuts]
+    own = replace(state.ownership, cuts=Map(several), cut=latest)
+    return replace(state, ownership=own, executions=Executions(by_key=Map(known)))
+
+
+def _key(number: int) -> str:
+    return f"msg_{number:08d}"
+
+
+def _ratios(plan: Plan, base: Work, work: Work) -> tuple[float, float, float]:
+    """Return the median ratio of the two in turns, and the median seconds of each."""
+    ratios: list[float] = []
+    bases: list[float] = []
+    works: list[float] = []
+    for _ in range(plan.samples):
+        bases.append(_seconds(base))
+        works.append(_seconds(work))
+        ratios.append(works[-1] / bases[-1])
+    return tuple(map(statistics.median, (ratios, bases, works)))  # type: ignore[return-value]
+
+
+def _seconds(work: Work) -> float:
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
+
+
+def _warm(plan: Plan) -> str:
+    """Measure verdicts from memory, over random keys."""
+    lines: list[tuple[object, ...]] = []
+    sizes = [(100, 1), (plan.admissions, 1), (plan.admissions, 1000)]
+    for admissions, cuts in sizes:
+        state = _state(admissions, cuts)
+        admitted = dict(state.executions.by_key.items())
+        settled = {key: one.settled for key, one in admitted.items()}
+        rng = random.Random(1)  # noqa: S311  which keys is no secret
+        keys = [_key(rng.randrange(admissions)) for _ in range(plan.looks)]
+        facts = [RequestFacts(key, True, False, 1, False) for key in keys]  # noqa: FBT003
+        journal, place = JournalSnapshot.of(state), ListFacts(None, None)
+
+        def bare(
+            keys: list[str] = keys,
+            one: dict[str, Execution] = admitted,
+            two: dict[str, int] = settled,
+        ) -> None:
+            for key in keys:
+                one.get(key)
+                two.get(key)
+
+        def verdicts(
+            facts: list[RequestFacts] = facts,
+            journal: JournalSnapshot = journal,
+            place: ListFacts = place,
+        ) -> None:
+            for one in facts:
+                judge(journal, one, place)
+
+        ratio, base, ours = _ratios(plan, bare, verdicts)
+        each = 1e6 / plan.looks
+        lines.append(
+            (
+                f"{admissions:,} admissions, {cuts:,} cuts",
+                f"{ratio:.2f}",
+                f"{ours * each:.2f}",
+                f"{base * each:.2f}",
+            )
+        )
+    return "\n".join(
+        [
+            "## A verdict from memory, over random keys",
+            "",
+            f"Target: ratio <= {TARGET_WARM:g}, flat.",
+            "",
+            table(("state", "verdict / two dicts", "verdict us", "dicts us"), lines),
+        ]
+    )
+
+
+def _messages(requests: int) -> list[dict[str, Any]]:
+    """Return a list of five messages for each request."""
+    found: list[dict[str, Any]] = []
+    for number in range(requests):
+        call = f"call_{number}"
+        found += [
+            {"role": "user", "id": _key(number), "content": f"question {number}"},
+            {
+                "role": "assistant",
+                "content": None,
+                "tool_calls": [
+                    {
+                        "id": call,
+                        "type": "function",
+                        "function": {"name": "look", "arguments": "{}"},
+                    }
+                ],
+            },
+            {"role": "tool", "tool_call_id": call, "content": "found"},
+            {"role": "assistant", "content": "thinking"},
+            {"role": "assistant", "content": f"answer {number}"},
+        ]
+    return found
+
+
+def _list(plan: Plan) -> str:
+    """Measure 1,000 messages in 200 requests, step by step."""
+    lines: list[tuple[object, ...]] = []
+    for admissions in (200, plan.admissions):
+        state = _state(admissions, 1)
+        journal = JournalSnapshot.of(state)
+        admitted = dict(state.executions.by_key.items())
+        settled = {key: one.settled for key, one in admitted.items()}
+        messages, reader = _messages(200), OpenAIReader()
+        parts = split(messages, reader, journal)
+        place = locate(journal, parts.keys)
+
+        def bare(
+            messages: list[dict[str, Any]] = messages,
+            one: dict[str, Execution] = admitted,
+            two: dict[str, int] = settled,
+        ) -> None:
+            for message in messages:
+                key = message.get("id")
+                one.get(key)  # type: ignore[arg-type]
+                two.get(key)  # type: ignore[arg-type]
+
+        def judged() -> list[Any]:
+            place = locate(journal, parts.keys)  # noqa: B023  called at once
+            return [
+                judge(
+                    journal,  # noqa: B023
+                    RequestFacts(t.key, t.answered, t.human, t.place, False),  # noqa: FBT003
+                    place,
+                )
+                for t in parts.requests  # noqa: B023
+            ]
+
+        verdicts = judged()
+
+        def taken_apart() -> object:
+            return split(messages, reader, journal)  # noqa: B023
+
+        def assembled() -> object:
+            return assemble(messages, parts, verdicts, reader, journal)  # noqa: B023
+
+        del place
+        for name, work in (
+            ("verdicts of 200 requests", judged),
+            ("taking the list apart", taken_apart),
+            ("putting the view together", assembled),
+        ):
+            ratio, base, ours = _ratios(plan, bare, work)
+            lines.append(
+                (
+                    f"{name}, {admissions:,} admissions",
+                    f"{ratio:.2f}",
+                    f"{ours * 1e6:.0f}",
+                    f"{base * 1e6:.0f}",
+                )
+            )
+    return "\n".join(
+        [
+            "## A list of 1,000 messages in 200 requests",
+            "",
+            (
+                f"Target: verdicts <= {TARGET_LIST:g} of the bare loop (for each "
+                "message, its id and two look-ups)."
+            ),
+            "",
+            table(("what", "/ bare loop", "us", "bare us"), lines),
+        ]
+    )
+
+
+def _fresh(folder: Path, plan: Plan) -> Iterator[str]:
+    """Measure verdicts from durable evidence on a file."""
+    path = folder / "relay.db"
+    lines: list[tuple[object, ...]] = []
+    with open_ledger(f"sqlite:///{path}") as ledger:
+        held = ledger.claim(SESSION, "agent/1", "host", first=First("m_0", "human"))
+        for number in range(1, 100):
+            ledger.admit(held, f"m_{number}", "assistant_run")
+        admitted = dict(ledger.fresh_state(SESSION).executions.by_key.items())
+        other = dict.fromkeys(admitted, 1)
+        request = RequestFacts("m_7", True, False, 1, False)  # noqa: FBT003
+        place = ListFacts(None, None)
+        looks = max(1000, plan.looks // 20)
+        with closing(sqlite3.connect(path, isolation_level=None)) as db:
+
+            def bare() -> None:
+                for _ in range(looks):
+                    db.execute("PRAGMA data_version").fetchone()
+                    admitted.get("m_7")
+                    other.get("m_7")
+
+            def verdicts() -> None:
+                for _ in range(looks):
+                    state = ledger.fresh_state(SESSION)
+                    judge(JournalSnapshot.of(state), request, place)
+
+            ratio, base, ours = _ratios(plan, bare, verdicts)
+        each = 1e6 / looks
+        lines.append(
+            (
+                "verdict, nobody has committed",
+                f"{ratio:.2f}",
+                f"{ours * each:.1f}",
+                f"{base * each:.1f}",
+            )
+        )
+        yield "\n".join(
+            [
+                "## A verdict from durable evidence, SQLite",
+                "",
+                f"Target: ratio <= {TARGET_FRESH:g}.",
+                "",
+                table(("what", "/ data_version and two dicts", "us", "bare us"), lines),
+                "",
+                _whole_call(ledger, held),
+            ]
+        )
+
+
+def _whole_call(ledger: Any, held: Authority) -> str:  # noqa: ANN401  any of ours
+    """Measure one whole `apply` that has nothing left to write."""
+    gate = NarrativeTransform(ledger, Guard())
+    ledger.start(held, "m_0")
+    messages = [
+        {"role": "user", "id": "m_0", "content": "question"},
+        {"role": "assistant", "content": "thinking"},
+    ]
+    took = [
+        _seconds(lambda: gate.apply(SESSION, messages, authority=held))
+        for _ in range(2000)
+    ]
+    return (
+        f"One whole `apply` of a short list with nothing left to write: "
+        f"{statistics.median(took) * 1e6:.0f} us."
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
