@@ -23,7 +23,7 @@ $(READY): pyproject.toml constraints.txt
 		PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet --editable '.[dev]'
 	@touch $(READY)
 
-demo: $(READY) ## two terms of one session on a real file, a zombie refused, a SIGKILL, nothing lost
+demo: $(READY) ## a relay with late leftovers, the rule of flags that dies of them, a SIGKILL
 	@$(BIN)/tenure demo
 
 test: $(READY) ## run the tests, with branch coverage

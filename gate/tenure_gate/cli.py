@@ -36,9 +36,14 @@ def _parser() -> argparse.ArgumentParser:
     commands.add_parser(
         "demo",
         add_help=False,
-        help="two terms of one session on a real file, a zombie refused, a SIGKILL, "
-        "nothing lost",
+        help="a relay with late leftovers, the rule of flags that dies of them, and a "
+        "SIGKILL, all on a real file",
     ).set_defaults(run=_demo)
+    commands.add_parser(
+        "gate",
+        add_help=False,
+        help="show what a model would see of a transcript, and why; writes nothing",
+    ).set_defaults(run=_gate)
     commands.add_parser(
         "rebuild",
         add_help=False,
@@ -51,6 +56,12 @@ def _demo(argv: list[str]) -> int:
     from tenure_gate import demo
 
     return demo.main(argv)
+
+
+def _gate(argv: list[str]) -> int:
+    from tenure_gate import projecting
+
+    return projecting.main(argv)
 
 
 def _rebuild(argv: list[str]) -> int:

@@ -101,7 +101,12 @@ class SessionWideGuard:
         """Answer for the session; never stop a newer holding."""
         if target.ended is None or target.ended.incarnation != target.live.incarnation:
             return GuardRejected("different_generation_active")
-        self._abort(target.owner)
+        answer = self._abort(target.owner)
+        if inspect.isawaitable(answer):
+            if inspect.iscoroutine(answer):
+                answer.close()
+            msg = "abort returned something to await: nothing was stopped by it"
+            raise TypeError(msg)
         return Interrupted()
 
 
@@ -137,7 +142,7 @@ def ask(guard: SessionGuard, target: InterruptTarget, timeout_seconds: float) ->
     thread.join(timeout_seconds)
     if problems:
         problem = problems[0]
-        if not isinstance(problem, Exception):
+        if isinstance(problem, KeyboardInterrupt | SystemExit):
             raise problem
         raise _failure(target, f"it raised {type(problem).__name__}: {problem}") from (
             problem
@@ -148,9 +153,10 @@ def ask(guard: SessionGuard, target: InterruptTarget, timeout_seconds: float) ->
     if isinstance(answer, Interrupted):
         return "interrupted"
     if isinstance(answer, GuardRejected):
-        if answer.code in TOLERATED:
-            return answer.code
-        raise _failure(target, f"it rejected with the unknown code {answer.code!r}")
+        code: object = answer.code
+        if isinstance(code, str) and code in TOLERATED:
+            return code
+        raise _failure(target, f"it rejected with the unknown code {code!r}")
     if inspect.iscoroutine(answer):
         answer.close()
     kind = type(answer).__name__

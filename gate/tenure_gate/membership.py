@@ -148,7 +148,9 @@ def serving(journal: JournalSnapshot, key: str | None) -> frozenset[str]:
 class Hindrance(NamedTuple):
     """Why a request may not be answered now."""
 
-    code: Literal["no_holding", "not_admitted", "settled", "cancelled"]
+    code: Literal[
+        "no_holding", "no_request", "not_admitted", "settled", "cancelled", "kept_out"
+    ]
     text: str
     version: int
     """What says so: a version in the owner's stream; 0: nothing does."""

@@ -104,10 +104,12 @@ class Reading:
                     self.homes.append(LOOSE)
                     continue
                 else:
-                    _no_role(role)
+                    _refuse(f"the reader says that it is {role!r}, which is no role")
                 results = results_of(message)
                 if results:
                     self._pair(index, results)
+                elif role == "tool":
+                    _refuse("the reader says that it is a tool's, and finds no result")
         except InvalidInput as wrong:
             msg = f"message {index}: {wrong.text}"
             raise InvalidInput(msg, **{**wrong.evidence, "index": index}) from None
@@ -244,6 +246,5 @@ class Reading:
         return ids
 
 
-def _no_role(role: object) -> NoReturn:
-    msg = f"the reader says that it is {role!r}, which is no role"
-    raise InvalidInput(msg)
+def _refuse(text: str) -> NoReturn:
+    raise InvalidInput(text)

@@ -7,9 +7,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from time import monotonic
 
-from tenure_ledger.errors import InvalidInput
+from tenure_gate.there import check_there
 from tenure_ledger.rows import Column
-from tenure_ledger.stores import SQLiteStore, open_store
 from tenure_projections.differences import Difference
 from tenure_projections.opening import open_ledger
 from tenure_projections.rebuild import Rebuilt
@@ -24,7 +23,7 @@ SECONDS_BETWEEN_TELLINGS = 1.0
 def main(argv: Sequence[str] | None = None) -> int:
     """Return 0, or 1 when ``--check`` found a row that differs."""
     options = _parser().parse_args(argv)
-    _check_there(options.ledger)
+    check_there(options.ledger)
     with open_ledger(options.ledger) as ledger:
         found = ledger.rebuild(options.table, check=options.check, progress=_Progress())
     for one in found:
@@ -52,15 +51,6 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _check_there(url: str | None) -> None:
-    """Raise `InvalidInput` rather than make a new ledger where there is none."""
-    store = open_store(url)
-    if isinstance(store, SQLiteStore) and not store.exists():
-        msg = f"there is no ledger at {store.path}"
-        raise InvalidInput(msg)
-    store.close()
-
-
 class _Progress:
     """Says on the error stream, once a second, how many events are folded."""
 
@@ -81,16 +71,20 @@ class _Progress:
 
 
 def _lines(one: Rebuilt, *, checked: bool) -> Iterator[str]:
-    made = f"{one.table}: {one.rows} rows from {one.events} events"
+    made = f"{one.table}: {_count(one.rows, 'row')} from {_count(one.events, 'event')}"
     if not one.differing:
         yield f"{made}, no difference"
         return
-    did = "differ" if checked else "differed and were put right"
-    yield f"{made}, {one.differing} {did}"
+    did = "to put right" if checked else "put right"
+    yield f"{made}, {_count(one.differing, 'row')} {did}"
     for difference in one.differences:
         yield f"  {' '.join(map(_plain, difference.key))}: {_said(difference)}"
     if one.differing > len(one.differences):
         yield f"  and {one.differing - len(one.differences)} more"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def _said(difference: Difference) -> str:
@@ -124,7 +118,7 @@ def _value(value: Column) -> str:
         return "NULL"
     if isinstance(value, str):
         return _part(value, 0)
-    return repr(value) if not isinstance(value, bytes) else f"{len(value)} bytes"
+    return repr(value) if not isinstance(value, bytes) else _count(len(value), "byte")
 
 
 def _part(text: str, start: int) -> str:

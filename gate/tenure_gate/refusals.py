@@ -22,6 +22,15 @@ class NothingToSay(Refused):
     code = "nothing_to_say"
 
     @property
+    def reason(self) -> str:
+        """Why, as a code.
+
+        ``no_holding``, ``no_request`` (none in the list, or not the one that ``acting``
+        names), ``not_admitted``, ``settled``, ``cancelled``, or ``kept_out``.
+        """
+        return str(self.evidence.get("reason"))
+
+    @property
     def verdict(self) -> Verdict | None:
         """The verdict of the acting request; None: the list has no request."""
         found: Verdict | None = self.evidence.get("verdict")  # type: ignore[assignment]

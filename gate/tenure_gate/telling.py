@@ -41,6 +41,10 @@ class Telling:
         for line in wrap(why, COLUMNS - TEXT_AT):
             self._line(f"{'':{TEXT_AT}}{self._in(DIM, line)}")
 
+    def quote(self, text: str) -> None:
+        """Tell what was said, word for word and on one line."""
+        self._line(f"  {self._in(RED, text)}")
+
     def end(self, text: str) -> None:
         """Close with the count of what held, and a last line."""
         held = f"{self.checked - self.failed} of {self.checked} checks held"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Sequence
+from itertools import islice
 from time import monotonic
 from typing import Literal, NamedTuple
 
@@ -22,6 +23,7 @@ from tenure_gate.guard import (
 )
 from tenure_gate.journal import JournalSnapshot
 from tenure_gate.membership import (
+    Hindrance,
     acting_request,
     judge,
     locate,
@@ -30,7 +32,7 @@ from tenure_gate.membership import (
 )
 from tenure_gate.readers import Message, MessageReader, OpenAIReader
 from tenure_gate.refusals import NothingToSay
-from tenure_gate.turns import Split, split
+from tenure_gate.turns import Split, Turn, split
 from tenure_gate.verdicts import RequestFacts, Verdict
 from tenure_gate.view import History, View, assemble, handover_due
 from tenure_ledger.decisions.work import fence, unfenced
@@ -38,21 +40,30 @@ from tenure_ledger.errors import (
     AlreadyDecided,
     AlreadyStripped,
     Contended,
+    FencedOut,
     InvalidInput,
     KeyReused,
+    NotAdmitted,
+    OwnerEnded,
     OwnerMoved,
 )
 from tenure_ledger.events import StripVerdict
 from tenure_ledger.folds.ownership import Cut
 from tenure_ledger.folds.relay import Interrupt
 from tenure_ledger.ledger import Ledger
-from tenure_ledger.methods.base import check_authority, check_same_owner, check_seconds
+from tenure_ledger.methods.base import (
+    IDS_MAX,
+    check_authority,
+    check_same_owner,
+    check_seconds,
+)
 from tenure_ledger.values import (
     Authority,
     ChatExecutionKey,
     Origin,
     OwnerRef,
     check_choice,
+    check_flag,
     check_id,
     kind_of,
 )
@@ -114,7 +125,7 @@ class NarrativeTransform:
             msg = "guard_timeout_seconds must be a number of seconds"
             raise InvalidInput(msg)
         self.guard_timeout_seconds = seconds
-        self.record_verdicts = record_verdicts
+        self.record_verdicts = check_flag("record_verdicts", record_verdicts)
 
     def apply(
         self,
@@ -147,6 +158,10 @@ class NarrativeTransform:
             check_same_owner(check_authority(authority).owner, ref)
         if acting is not None:
             acting = check_id("acting", acting)
+        side, record = check_flag("side", side), check_flag("record", record)
+        if side and not (isinstance(messages, Sequence) and messages):
+            msg = "side: messages must be a list that ends with the host's instruction"
+            raise InvalidInput(msg)
         writes = record and not side
         return _Call(self, ref, messages, authority, acting, side=side, writes=writes)()
 
@@ -157,6 +172,7 @@ class _Judged(NamedTuple):
     journal: JournalSnapshot
     split: Split
     verdicts: list[Verdict]
+    """Of the requests; a side call's own instruction is none, and has none."""
     acting: int | None
     """Place of the acting request."""
 
@@ -204,10 +220,11 @@ class _Call:
         if refusal is not None:
             raise refusal.error()
         journal = JournalSnapshot.of(state)
-        parts = split(self._list(), self._gate.reader, journal)
-        keys = parts.keys
+        parts = split(self._messages, self._gate.reader, journal)
+        requests = self._requests(parts)
+        keys = [turn.key for turn in requests]
         acting = None if self._side else self._place(journal, keys)
-        served = serving(journal, keys[acting]) if acting is not None else frozenset()
+        served = serving(journal, None if acting is None else keys[acting])
         place = locate(journal, keys)
         verdicts = [
             judge(
@@ -221,28 +238,29 @@ class _Call:
                 ),
                 place,
             )
-            for turn in parts.requests
+            for turn in requests
         ]
-        self._check_ids(parts, verdicts)
+        self._check_ids(requests, verdicts)
         return _Judged(journal, parts, verdicts, acting)
+
+    def _requests(self, parts: Split) -> Sequence[Turn]:
+        """Return what is to be judged: a side call's own instruction is no request."""
+        last = len(self._messages) - 1
+        if self._side and parts.requests and parts.requests[-1].at == last:
+            return parts.requests[:-1]
+        return parts.requests
 
     def _place(
         self, journal: JournalSnapshot, keys: Sequence[str | None]
     ) -> int | None:
         if self._acting is None:
             return acting_request(journal, keys)
-        if self._acting not in keys:
-            msg = (
-                f"acting names {self._acting}, which is no request of this list: pass "
-                "the list that holds it"
-            )
-            raise InvalidInput(msg)
-        return keys.index(self._acting)
+        return keys.index(self._acting) if self._acting in keys else None
 
-    def _check_ids(self, parts: Split, verdicts: Sequence[Verdict]) -> None:
+    def _check_ids(self, requests: Sequence[Turn], verdicts: Sequence[Verdict]) -> None:
         if self._gate.missing_id == "strip":
             return
-        for turn, verdict in zip(parts.requests, verdicts, strict=True):
+        for turn, verdict in zip(requests, verdicts, strict=True):
             if verdict.name == "missing_physical_id":
                 raise InvalidInput(verdict.explain(), index=turn.at, verdict=verdict)
 
@@ -297,8 +315,10 @@ class _Call:
         if not strips:
             return False
         try:
-            self._ledger.strip_requests(self._owner, strips, AUTHOR, journal.version)
-        except OwnerMoved:
+            # The rest, of very many, at the next look.
+            due = strips[:IDS_MAX]
+            self._ledger.strip_requests(self._owner, due, AUTHOR, journal.version)
+        except (OwnerMoved, FencedOut, OwnerEnded):
             _log.debug("%s moved while its requests were judged", self._owner)
         return True
 
@@ -342,11 +362,17 @@ class _Call:
             return False
         lead = journal.lead(key)
         known = journal.executions[lead]
-        if not known.started and self._authority is not None:
-            self._ledger.start(self._authority, lead)
-            return True
-        if journal.undelivered():
-            self._ledger.deliver_notices(self._authority or self._owner, lead, AUTHOR)
+        told = journal.undelivered()
+        try:
+            if not known.started and self._authority is not None:
+                self._ledger.start(self._authority, lead)
+                return True
+            if told:
+                by = self._authority or self._owner
+                self._ledger.deliver_notices(by, lead, AUTHOR)
+                return True
+        except (AlreadyDecided, NotAdmitted):
+            # Settled or cancelled by somebody since the look: the next one shows it.
             return True
         return self._keep_verdicts(judged)
 
@@ -365,22 +391,30 @@ class _Call:
             )
         }
         if new:
-            self._ledger.record_verdicts(self._authority, new)
+            due = dict(islice(new.items(), IDS_MAX))
+            self._ledger.record_verdicts(self._authority, due)
         return bool(new)
 
-    def _hindrance(self, judged: _Judged) -> str | None:
+    def _hindrance(self, judged: _Judged) -> Hindrance | None:
         """Return why the acting request may not be answered now."""
         if self._side:
-            return None if judged.journal.live_term else "nobody holds the owner"
+            if judged.journal.live_term:
+                return None
+            at = judged.journal.state.ownership.ended
+            return Hindrance("no_holding", "nobody holds the owner", at)
         if judged.acting is None:
-            return "the list has no request: there is nothing to answer"
+            text = "the list has no request: there is nothing to answer"
+            if self._acting is not None:
+                text = (
+                    f"acting names {self._acting}, which is no request of this list: "
+                    "pass the list that holds it"
+                )
+            return Hindrance("no_request", text, 0)
         verdict = judged.verdicts[judged.acting]
         hindrance = may_act(judged.journal, verdict.key)
-        if hindrance is not None:
-            return hindrance.text
-        if verdict.name not in ("current", "successor"):
-            return verdict.explain()
-        return None
+        if hindrance is None and verdict.name not in ("current", "successor"):
+            return Hindrance("kept_out", verdict.explain(), judged.journal.ended)
+        return hindrance
 
     def _leave(self, judged: _Judged) -> View:
         """Hand the view out, or say why there is none."""
@@ -391,34 +425,29 @@ class _Call:
         verdict = None
         if judged.acting is not None:
             verdict = judged.verdicts[judged.acting]
-        msg = f"do not call the model for {self._owner}: {why}"
         raise NothingToSay(
-            msg, verdict=verdict, view=view, version=judged.journal.version
+            f"do not call the model for {self._owner}: {why.text}",
+            reason=why.code,
+            verdict=verdict,
+            view=view,
+            version=judged.journal.version,
         )
 
     def _view(self, judged: _Judged) -> View:
         journal, parts, acting = judged.journal, judged.split, judged.acting
         key = None if acting is None else parts.keys[acting]
         told = [] if key is None else journal.delivered_to(key)
-        view = assemble(
-            self._list(),
+        instruction = len(parts.requests) - len(judged.verdicts)
+        return assemble(
+            self._messages,
             parts,
-            judged.verdicts,
+            [*judged.verdicts, *[None] * instruction],
             self._gate.reader,
             journal,
             acting=acting,
             handover=self._handover(journal.cut),
             notices=[notice.text for notice in told],
         )
-        if not self._side:
-            return view
-        # The host's own instruction is no request: it passes as it is.
-        at = len(self._messages) - 1
-        messages = [*view.messages, self._messages[at]]
-        return view._replace(messages=messages, sources=(*view.sources, at))
-
-    def _list(self) -> Sequence[Message]:
-        return self._messages[:-1] if self._side else self._messages
 
     def _handover(self, cut: Cut | None) -> str | None:
         """Return the text that stands for the history, where there is to be one."""

@@ -48,6 +48,7 @@ class Job:
     """A commit may have stored it already: look for its id first."""
     sent: tuple[bytes, Answer] | None = None
     """Hash of its first event in the owner's stream, and the answer with it."""
+    _gate: Lock | None = None
     _answered = False
     _answer: Answer | None = None
     _problem: BaseException | None = None
@@ -63,6 +64,9 @@ class Job:
         self.command_id = command_id
         self.until = until
         """The deadline, on the clock of `time.monotonic`."""
+
+    def queued(self) -> None:
+        """Make ready to `wait`, before anybody else may answer."""
         self._gate = Lock()
         self._gate.acquire()
 
@@ -81,13 +85,15 @@ class Job:
             self._done()
 
     def _done(self) -> None:
-        # A lock and no `threading.Event`: every command makes one, and few wait.
         if not self._answered:
             self._answered = True
-            self._gate.release()
+            if self._gate is not None:
+                self._gate.release()
 
     def wait(self, timeout_seconds: float) -> bool:
         """Wait for the answer; return whether it is there. Only until it is."""
+        if self._gate is None:
+            return self._answered
         return self._gate.acquire(timeout=min(max(timeout_seconds, 0), TIMEOUT_MAX))
 
     def result(self) -> Answer:
@@ -172,6 +178,7 @@ class Grouping:
             if self._closing:
                 msg = "the ledger is closed: open it again"
                 raise StoreUnavailable(msg)
+            job.queued()
             self._waiting.append(job)
             if self._thread is None or not self._thread.is_alive():
                 self._thread = Thread(

@@ -27,7 +27,6 @@ from tenure_ledger.decisions.work import (
     States,
 )
 from tenure_ledger.errors import Corrupt, InvalidInput
-from tenure_ledger.events import Event
 from tenure_ledger.folds.stream import State
 from tenure_ledger.rows import BodyRow, CommandRow, EventRow, row_hash
 from tenure_ledger.values import Authority, OwnerRef
@@ -45,8 +44,7 @@ class Sealed(Struct, frozen=True):
     """One command's rows, and the states after them."""
 
     rows: list[EventRow]
-    events: list[Event]
-    """What is in ``rows``, one by one."""
+    """One for each draft."""
     bodies: list[BodyRow]
     command: CommandRow | None
     states: dict[str, State]
@@ -67,7 +65,6 @@ def seal(
     ``fresh`` is the id that the decision could use; a lone event takes it.
     """
     rows: list[EventRow] = []
-    events: list[Event] = []
     bodies: dict[tuple[str, str], BodyRow] = {}
     hashes: dict[str, bytes] = {}
     own = command.owner.stream
@@ -77,7 +74,7 @@ def seal(
         stream, version, event = draft.stream, draft.version, draft.event
         previous = hashes.get(stream) or before[stream].hash
         # The draft is this command's own: it is not copied to be filled in.
-        event.__dict__.update(
+        vars(event).update(
             event_id=event.event_id or (fresh if count == 1 else new_id()),
             command_id=command_id,
             index=index,
@@ -89,7 +86,6 @@ def seal(
         if first_hash is None and stream == own:
             first_version, first_hash = version, hashed
         rows.append(EventRow(0, stream, version, topic, state, hashed))
-        events.append(event)
         if draft.body is not None:
             name, data = draft.body
             bodies[name, stream] = BodyRow(name, stream, data)
@@ -101,7 +97,7 @@ def seal(
         # What remembers the command; a refusal is not remembered.
         digest, outcome = command_digest(command), dump_outcome(decided.outcome)
         row = CommandRow(own, command_id, digest, first_version, outcome)
-    return Sealed(rows, events, list(bodies.values()), row, states, first_hash)
+    return Sealed(rows, list(bodies.values()), row, states, first_hash)
 
 
 def command_digest(command: Command) -> bytes:
@@ -113,9 +109,9 @@ def command_digest(command: Command) -> bytes:
     kind: Any = type(command)
     fields: tuple[str, ...] = kind._fields
     defaults: dict[str, object] = kind._field_defaults
-    values: Any = command
     parts = [kind.__name__]
-    for name, value in zip(fields, values, strict=True):
+    for name in fields:
+        value: object = getattr(command, name)
         if isinstance(value, Authority):
             parts.append(f"{value.owner.stream!r} {value.incarnation!r}")
         elif name not in defaults or defaults[name] != value:

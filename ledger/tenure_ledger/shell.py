@@ -15,7 +15,7 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 from tenure_ledger.cache import Cache, caught_up
 from tenure_ledger.decisions.decide import decide, reach
-from tenure_ledger.decisions.work import Command, Context, Granted
+from tenure_ledger.decisions.work import Command, Context, Decided, Granted
 from tenure_ledger.errors import (
     CommandIdReused,
     Contended,
@@ -228,7 +228,7 @@ class Shell:
         if not decided.drafts and job.given_id is None:
             return answer, False
         sealed = seal(decided, states, command, job.command_id, fresh, _new_id)
-        self._add(unit, states, sealed, decided.erase)
+        self._add(unit, states, decided, sealed)
         staged.update(sealed.states)
         if sealed.first is not None:
             job.sent = (sealed.first, answer)
@@ -240,17 +240,17 @@ class Shell:
         self,
         unit: Unit,
         states: dict[str, State],
+        decided: Decided,
         sealed: Sealed,
-        erase: Sequence[str],
     ) -> None:
         """Add the command's rows to the unit."""
         changes: Iterable[RowChange] = ()
         if self._tables is not None and sealed.rows:
-            changes = self._tables.changes(_changes(states, sealed), unit.body)
+            changes = self._tables.changes(_changes(states, decided, sealed), unit.body)
         if len(states) > 1 or not sealed.rows:
             # A lone stream that is written to is held by the versions it gets.
             unit.expect({name: state.version for name, state in states.items()})
-        unit.add(sealed.rows, sealed.command, sealed.bodies, changes, erase)
+        unit.add(sealed.rows, sealed.command, sealed.bodies, changes, decided.erase)
 
     def _again(self, command: Command, stored: CommandRow) -> Answer | Refused | None:
         """Return the first outcome; None for an authority that is another process's."""
@@ -338,12 +338,14 @@ def _taken(command_id: str, stored: CommandRow) -> Rejection:
     )
 
 
-def _changes(before: dict[str, State], sealed: Sealed) -> list[Change]:
+def _changes(
+    before: dict[str, State], decided: Decided, sealed: Sealed
+) -> list[Change]:
     """Return what the command did, stream by stream."""
     events: dict[str, list[Recorded]] = {stream: [] for stream in sealed.states}
-    for row, event in zip(sealed.rows, sealed.events, strict=True):
-        _position, stream, version, _topic, _state, hashed = row
-        events[stream].append(Recorded(0, stream, version, hashed, event))
+    for draft, row in zip(decided.drafts, sealed.rows, strict=True):
+        recorded = Recorded(0, row.stream, row.version, row.hash, draft.event)
+        events[row.stream].append(recorded)
     return [
         Change(before[stream], after, events[stream])
         for stream, after in sealed.states.items()

@@ -13,13 +13,13 @@ from collections.abc import Iterator, Sequence
 from time import monotonic
 from typing import NamedTuple, Protocol
 
-from tenure_ledger.errors import Contended, StoreUnavailable
+from tenure_ledger.errors import Contended, Corrupt, StoreUnavailable
 from tenure_ledger.folds.stream import State
 from tenure_ledger.lean import load
 from tenure_ledger.rows import Conflict, Doubtful, EventRow, RowChange, Snapshot, Store
 from tenure_projections.differences import Difference, difference, unlike
 from tenure_projections.shadow import Progress, Shadow, fill
-from tenure_projections.tables.shape import Row, Table
+from tenure_projections.tables.shape import Key, Row, Table
 
 __all__ = ["DIFFERENCES_MAX", "Rebuilt", "rebuild"]
 
@@ -108,14 +108,24 @@ def _compared(
     for found in unlike(table, snapshot.rows(table.spec.name), counted()):
         row = found.right or found.left
         stream = None if row is None else table.stream(row)
-        if found.right is None and shadow.is_spared(stream):
-            continue
+        try:
+            if found.right is None and shadow.is_spared(stream):
+                continue
+            shadow.note(table, found.key, stream)
+        except UnicodeEncodeError as error:
+            raise _no_text(table, found.key) from error
         differing += 1
-        shadow.note(table, found.key, stream)
         if differing <= DIFFERENCES_MAX:
             told.append(difference(table, found))
     return Rebuilt(
         table.spec.name, snapshot.position, *folded, count, differing, tuple(told)
+    )
+
+
+def _no_text(table: Table, key: Key) -> Corrupt:
+    return Corrupt(
+        f"a row of {table.spec.name} has a key that is no text ({key!r}): delete it "
+        "with the client that wrote it, then rebuild again"
     )
 
 
@@ -154,10 +164,9 @@ def _put_right(
 def _changes(shadow: Shadow, table: Table) -> Iterator[RowChange]:
     """Yield deletions first: a right row may take what a wrong one holds."""
     name = table.spec.name
-    for key, stream in shadow.noted(table):
-        if not shadow.is_spared(stream):
+    for key, row in shadow.noted(table):
+        if row is None or table.unique is not None:
             yield RowChange(name, key, None)
-    for key, _ in shadow.noted(table):
-        row = shadow.row(table, key)
+    for key, row in shadow.noted(table):
         if row is not None:
             yield RowChange(name, key, row)

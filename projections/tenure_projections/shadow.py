@@ -114,28 +114,26 @@ class Shadow:
                     yield sql.row(packed, taken)
                 last = key
 
-    def row(self, table: Table, key: Key) -> Row | None:
-        """Return the row of that key. Say `index` first."""
-        sql = self._sql[table.spec.name]
-        with _told():
-            found = self._db.execute(sql.one, key).fetchone()
-        return None if found is None else sql.row(*found)
-
-    def index(self, table: Table) -> None:
-        """Make ready to look rows up; until then each costs less to put."""
-        with _told():
-            self._db.execute(self._sql[table.spec.name].index)
-
     def note(self, table: Table, key: Key, stream: str | None) -> None:
         """Remember a key of the table, with the stream that it is of."""
         with _told():
-            self._db.execute(_NOTE, (table.spec.name, _pack(key), stream))
+            self._db.execute(self._sql[table.spec.name].note, (*key, stream))
 
-    def noted(self, table: Table) -> Iterator[tuple[Key, str | None]]:
-        """Yield what was noted of the table, in that order."""
+    def index(self, table: Table) -> None:
+        """Make ready for `noted`; until then each row costs less to put."""
         with _told():
-            for key, stream in self._db.execute(_NOTED, (table.spec.name,)):
-                yield _unpack(key), stream
+            self._db.execute(self._sql[table.spec.name].index)
+
+    def noted(self, table: Table) -> Iterator[tuple[Key, Row | None]]:
+        """Yield what was noted, with the row of each key; not of spared streams."""
+        sql = self._sql[table.spec.name]
+        last: list[object] = []
+        with _told():
+            for packed, taken, *key in self._db.execute(sql.noted):
+                if key != last:
+                    row = None if packed is None else sql.row(packed, taken)
+                    yield tuple(key), row
+                last = key
 
 
 def fill(
@@ -169,15 +167,11 @@ def upto(position: int, rows: Sequence[EventRow]) -> Sequence[EventRow]:
 _CREATE = (
     "CREATE TABLE streams (name TEXT PRIMARY KEY)",
     "CREATE TABLE spared (stream TEXT PRIMARY KEY) WITHOUT ROWID",
-    "CREATE TABLE notes (name TEXT, key BLOB, stream TEXT)",
-    "CREATE INDEX notes_by_table ON notes (name)",
 )
 _NAME = "INSERT INTO streams VALUES (?)"
 _NAMED = "SELECT name FROM streams ORDER BY rowid"
 _SPARE = "INSERT OR IGNORE INTO spared VALUES (?)"
 _SPARED = "SELECT 1 FROM spared WHERE stream = ?"
-_NOTE = "INSERT INTO notes VALUES (?, ?, ?)"
-_NOTED = "SELECT key, stream FROM notes WHERE name = ? ORDER BY rowid"
 
 
 class _Statements:
@@ -194,7 +188,10 @@ class _Statements:
         every, taken = ", ".join(keys), "0"
         # Streams come in order, so a row is put at the end. What reads by key sorts.
         columns = f"stream, {every}, taken, packed, PRIMARY KEY (stream, {every})"
-        self.create = [f"CREATE TABLE {name} ({columns}) WITHOUT ROWID"]
+        self.create = [
+            f"CREATE TABLE {name} ({columns}) WITHOUT ROWID",
+            f"CREATE TABLE {name}_noted ({every}, of)",
+        ]
         self._unique: int | None = None
         if table.unique is not None:
             self._unique = spec.columns.index(table.unique)
@@ -206,14 +203,21 @@ class _Statements:
                 f"WHERE o.taken = {name}.taken "
                 f"AND ({others}) < ({own}))"
             )
-        match = " AND ".join(f"{key} = ?" for key in keys)
         row, order = f"packed, {taken}", f"ORDER BY {every}, stream"
         values = ", ".join("?" * (len(keys) + 3))
         self.put = f"INSERT INTO {name} VALUES ({values})"  # noqa: S608
         self.drop = f"DELETE FROM {name} WHERE stream = ?"  # noqa: S608
-        self.index = f"CREATE INDEX IF NOT EXISTS {name}_keys ON {name} ({every})"
         self.rows = f"SELECT {row}, {every} FROM {name} {order}"  # noqa: S608
-        self.one = f"SELECT {row} FROM {name} WHERE {match} {order} LIMIT 1"  # noqa: S608
+        self.index = f"CREATE INDEX IF NOT EXISTS {name}_keys ON {name} ({every})"
+        values = ", ".join("?" * (len(keys) + 1))
+        self.note = f"INSERT INTO {name}_noted VALUES ({values})"  # noqa: S608
+        noted = ", ".join(f"n.{key}" for key in keys)
+        same = " AND ".join(f"{name}.{key} = n.{key}" for key in keys)
+        self.noted = (
+            f"SELECT {row}, {noted} FROM {name}_noted AS n "  # noqa: S608
+            f"LEFT JOIN {name} ON {same} WHERE packed IS NOT NULL OR n.of IS NULL "
+            "OR n.of NOT IN (SELECT stream FROM spared) ORDER BY n.rowid, stream"
+        )
 
     def unique(self, row: Row) -> object:
         """Return the row's unique value, if the table has one."""

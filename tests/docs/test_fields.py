@@ -24,6 +24,9 @@ RECORDS: tuple[type, ...] = (
     tenure.Approval,
     tenure.Notice,
     Fact,
+    tenure.View,
+    tenure.Verdict,
+    tenure.JournalSnapshot,
     Cut,
     Terminal,
     Checkpoint,
@@ -32,6 +35,9 @@ RECORDS: tuple[type, ...] = (
     tenure.Head,
     tenure.Verification,
     tenure.Problem,
+    tenure.Difference,
+    tenure.Rebuilt,
+    tenure.Parked,
 )
 
 

@@ -88,6 +88,19 @@ SEVERAL: list[Any] = [
     ["m1", ["m1"]],
     map(str, count()),
 ]
+STRIPS: list[Any] = [
+    *ONE_OF,
+    None,
+    (),
+    ("m9", "stale_unadmitted"),
+    ("m9", "stale_unadmitted", 1, 1),
+    *[(bad, "stale_unadmitted", 1) for bad in IDS],
+    *[("m9", bad, 1) for bad in [*CHOICES, "current"]],
+    *[("m9", "stale_unadmitted", bad) for bad in [*INTEGERS, None]],
+    # No term of this session has ended: nothing is left over.
+    ("m9", "stale_unadmitted", 1),
+    ("m9", "stale_unadmitted", 0),
+]
 JSON: list[Any] = [
     object(),
     b"bytes",
@@ -145,6 +158,14 @@ TAKES: dict[str, list[Any]] = {
     "call": [*THINGS, *NUMBERS, *TEXTS, None, 7, "xyz", (), ("m1",), ("m1", 5)],
     "key or call": [*IDS, None, ("m1",), ("m1", None), ("m1", "c1", "x"), (1, 2)],
     "head": [*ONE_OF, (0, 0, ""), {"position": 0}],
+    "strips": [*ONE_OF, None, *[[bad] for bad in STRIPS], iter(STRIPS)],
+    "verdicts": [
+        *[thing for thing in ONE_OF if thing],
+        None,
+        {},
+        *[{"m1": bad} for bad in NAMES],
+        *[{bad: "current"} for bad in TEXTS],
+    ],
 }
 
 PARAMETERS: dict[str, str] = {
@@ -152,6 +173,7 @@ PARAMETERS: dict[str, str] = {
     "child": "owner",
     "ref": "owner",
     "authority": "authority",
+    "authority_or_owner": "owner",
     "agent_id": "id or nothing",
     "author": "id",
     "message_id": "id",
@@ -178,6 +200,7 @@ PARAMETERS: dict[str, str] = {
     "decision": "choice",
     "reason": "choice",
     "keep": "integer",
+    "version": "integer",
     "after": "integer",
     "history_rewrite_generation": "integer",
     "revision": "integer or nothing",
@@ -196,6 +219,8 @@ PARAMETERS: dict[str, str] = {
     "first": "first",
     "boundary": "boundary",
     "payload": "payload",
+    "strips": "strips",
+    "verdicts": "verdicts",
     "until": "moment",
     "key": "key",
     "call": "call",
@@ -234,6 +259,10 @@ def given(world: World) -> Mapping[str, Any]:
         "child": CHILD,
         "ref": S,
         "authority": one,
+        "authority_or_owner": one,
+        "strips": [("m9", "stale_unadmitted", 1)],
+        "verdicts": {"m1": "current"},
+        "version": ledger.owner(S).version,
         "agent_id": "t2",
         "author": "host",
         "message_id": "m1",

@@ -135,7 +135,8 @@ def test_a_refusal_stores_nothing_and_leaves_the_id_free(
 def test_a_late_result_is_refused_again_under_its_id(world: World) -> None:
     held = SCENES["cut"](world, SESSION).authority
     ask = partial(world.ledger.settle, held, "m1", outcome="completed", command_id="c1")
-    with world.refuses(TermRetired, "ses_1 LateResult@1 m1 completed") as refusal:
+    late = ("ses_1 LateResult@1 m1 completed", "ses_1 NoticeIssued@1 late_result")
+    with world.refuses(TermRetired, *late) as refusal:
         ask()
     at = refusal.value.late
     with world.refuses(TermRetired) as refusal:

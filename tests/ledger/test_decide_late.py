@@ -6,12 +6,13 @@ from collections.abc import Callable
 
 import pytest
 
-from scenes import JOB, ONE, SESSION, TWO
+from scenes import JOB, ONE, SESSION, TWO, version_of
 from tenure import (
     AlreadyDecided,
     Authority,
     ChatExecutionKey,
     Deleted,
+    Event,
     Evidence,
     Execution,
     FencedOut,
@@ -25,6 +26,7 @@ from tenure import (
     ToolCall,
     UnknownOwner,
 )
+from tenure_ledger import events as e
 from worlds import World
 
 KEY = ChatExecutionKey("ses_1", "m1")
@@ -76,9 +78,10 @@ def test_a_late_settle_is_stored_once_and_refused_each_time(
     call, kind = ENDS[end]
     call(world.ledger, held)
     outcome, status = known(world).outcome, world.ledger.owner(SESSION)
-    with world.refuses(kind, "ses_1 LateResult@1 m1 completed") as refusal:
+    late = ("ses_1 LateResult@1 m1 completed", "ses_1 NoticeIssued@1 late_result")
+    with world.refuses(kind, *late) as refusal:
         world.ledger.settle(held, "m1", "completed")
-    at = len(world.ledger.history(SESSION))
+    at = version_of(world.ledger, SESSION, e.LateResult)
     assert refusal.value.evidence["late"] == at
     for again in ("completed", "failed"):
         with world.refuses(kind) as refusal:
@@ -101,7 +104,8 @@ def test_a_late_result_of_a_call_replaces_unknown(world: World, end: str) -> Non
         with pytest.raises(kind) as refusal:
             world.ledger.complete_tool_call(held, ("m1", "c1"), result)
         assert refusal.type is kind
-        assert refusal.value.evidence["late"] == len(world.ledger.history(SESSION))
+        at = version_of(world.ledger, SESSION, e.LateResult)
+        assert refusal.value.evidence["late"] == at
     after = called(world)
     assert (after.state, after.result, after.late) == ("completed", "sent", True)
 
@@ -160,7 +164,9 @@ def test_anybody_may_tell_what_became_of_ended_work_and_the_first_stands(
     with world.writes() as lines:
         assert world.ledger.late_result(SESSION, "another", about, "failed") == at
     assert lines == []
-    assert world.ledger.history(SESSION)[-1].event.model_dump()["author"] == "watcher"  # type: ignore[union-attr]
+    for one in world.ledger.history(SESSION)[-2:]:
+        assert isinstance(one.event, Event)
+        assert one.event.author == "watcher"
 
 
 def test_a_late_result_is_about_something_on_record(world: World) -> None:
@@ -185,5 +191,5 @@ def test_the_next_holder_reports_an_old_call_as_a_fact(world: World) -> None:
     with world.writes() as lines:
         at = world.ledger.complete_tool_call(now, ("m1", "c1"), "sent")
         assert world.ledger.complete_tool_call(now, ("m1", "c1"), "sent") == at
-    assert lines == ["ses_1 LateResult@2 m1 c1"]
+    assert lines == ["ses_1 LateResult@2 m1 c1", "ses_1 NoticeIssued@2 late_result"]
     assert called(world).late is True

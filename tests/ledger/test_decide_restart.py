@@ -202,7 +202,8 @@ def test_the_killed_process_is_fenced_out_and_its_answer_is_a_fact(
     held = begin(world)
     world.ledger.mark_output_started(held, "m1")
     restart(world)
-    with world.refuses(FencedOut, "ses_1 LateResult@1 m1 completed") as refusal:
+    late = ("ses_1 LateResult@1 m1 completed", "ses_1 NoticeIssued@1 late_result")
+    with world.refuses(FencedOut, *late) as refusal:
         world.ledger.settle(held, "m1", "completed")
     found = world.ledger.execution(ChatExecutionKey("ses_1", "m1"))
     assert found is not None

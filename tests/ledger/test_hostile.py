@@ -10,7 +10,7 @@ from types import FrameType
 
 import pytest
 
-from scenes import SESSION
+from scenes import SESSION, version_of
 from tenure import (
     AlreadyDecided,
     Authority,
@@ -25,7 +25,7 @@ from tenure import (
     arguments_digest,
     open_ledger,
 )
-from tenure_ledger.events import GenerationAdvanced
+from tenure_ledger import events as e
 from worlds import World
 
 OTHER = OwnerRef("session", "ses_2")
@@ -47,7 +47,7 @@ def test_a_bar_reaches_a_quarantined_child(world: World) -> None:
     ledger.start(child, "k")
     world.append(
         CHILD,
-        GenerationAdvanced(
+        e.GenerationAdvanced(
             author="import", generation=9, reason="takeover", agent_id="q"
         ),
     )
@@ -125,7 +125,7 @@ def test_a_zombie_says_nothing_about_what_the_live_term_runs(world: World) -> No
     ledger.retire(two, "continue")
     with pytest.raises(TermRetired) as late:
         ledger.settle(two, "m2", "completed")
-    assert late.value.late == ledger.owner(SESSION).version
+    assert late.value.late == version_of(ledger, SESSION, e.LateResult)
 
 
 def test_a_late_result_that_was_handed_out_stays_the_result(world: World) -> None:

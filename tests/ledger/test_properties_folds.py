@@ -128,7 +128,7 @@ def test_an_identical_duplicate_is_a_no_op_in_what_the_ledger_writes(
     tmp_path: Path,
 ) -> None:
     kinds: set[type[Event]] = set()
-    for seed in range(21):
+    for seed in range(28):
         drive = walk(seed, 120, tmp_path)
         for stream, history in drive.recorded.items():
             state = State(stream)

@@ -63,6 +63,13 @@ NAMED = (
     "admit: already_decided",
     "start: not_admitted",
     "interrupt-settled",
+    # what a gate writes
+    "strip_requests: wrote",
+    "strip_requests: nothing new",
+    "strip_requests: owner_moved",
+    "strip_requests: invalid_input",
+    "strip_requests: term_retired",
+    "notice-delivered",
     "begin_tool_call: not_admitted",
     # calls and approvals
     "call fresh",

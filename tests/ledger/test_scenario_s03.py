@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from scenes import version_of
 from tenure import (
     Authority,
     Evidence,
@@ -17,6 +18,7 @@ from tenure import (
     RuntimeRestartQueuedSubmission,
     TermRetired,
 )
+from tenure_ledger import events as e
 from worlds import World
 
 S = OwnerRef("session", "ses_1")
@@ -76,8 +78,9 @@ def test_s3_step_4_a_settle_of_the_first_holding_is_kept_as_a_late_fact_only(
     p, one, _ = away_and_back(world, "manager")
     with pytest.raises(FencedOut) as late:
         p.settle(one, "m1", outcome="completed")
-    assert late.value.late == p.owner(S).version
-    assert [at.event.topic for at in p.history(S)][-1] == "late-result.v1"
+    assert late.value.late == version_of(p, S, e.LateResult)
+    topics = [at.event.topic for at in p.history(S)]
+    assert topics[-2:] == ["late-result.v1", "notice-issued.v1"]
 
 
 @pytest.mark.parametrize("write", WRITES)

@@ -10,13 +10,14 @@ import sqlite3
 import stat
 import subprocess
 import tempfile
-from collections.abc import Callable, Generator, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from eventsourcing.sqlite import SQLiteApplicationRecorder, SQLiteDatastore
 
+from privileges import NOBODY, without_privileges
 from processes import other
 from stored import OWNERS, append, command, event, owner
 from table_rows import table_rows
@@ -32,8 +33,6 @@ from tenure_ledger.errors import (
 from tenure_ledger.rows import BodyRow
 from tenure_ledger.stores import SQLiteStore
 from tenure_ledger.stores.sqlite_schema import APPLICATION_ID, SCHEMA_VERSION
-
-NOBODY = 65534
 
 
 @pytest.fixture
@@ -53,19 +52,6 @@ def open_folder() -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as name:
         Path(name).chmod(0o777)
         yield Path(name)
-
-
-@contextmanager
-def without_privileges() -> Generator[None]:
-    """Be somebody to whom file permissions apply."""
-    if os.geteuid() != 0:
-        yield
-        return
-    os.seteuid(NOBODY)
-    try:
-        yield
-    finally:
-        os.seteuid(0)
 
 
 def uses(store: SQLiteStore) -> list[Callable[[], object]]:

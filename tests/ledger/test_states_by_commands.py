@@ -18,6 +18,7 @@ from scenes import (
     TWO,
     WRITES,
     Scene,
+    version_of,
 )
 from table import (
     ACCEPT,
@@ -41,6 +42,7 @@ from tenure import (
     OwnerRef,
     UnknownOwner,
 )
+from tenure_ledger import events as e
 from worlds import World
 
 
@@ -168,10 +170,10 @@ def test_a_fenced_write(world: World, owner: OwnerRef, scene: str, write: str) -
         check(world, built, LIVE_WRITES[write], call, owner)
         return
     if scene in {"cut", "terminal"} and write in LATE:
-        late = LATE[write].format(id=owner.owner_id)
-        with world.refuses(FENCED[scene], late) as refusal:
+        late = [line.format(id=owner.owner_id) for line in LATE[write]]
+        with world.refuses(FENCED[scene], *late) as refusal:
             call()
-        at = len(world.ledger.history(owner))
+        at = version_of(world.ledger, owner, e.LateResult)
         assert refusal.value.evidence["late"] == at
         assert built.evidence.items() <= refusal.value.evidence.items()
         return
@@ -236,6 +238,10 @@ UNFENCED: Mapping[str, Callable[[Ledger, OwnerRef], object]] = {
         owner, "r1", "denied", "ann"
     ),
     "late_result": lambda on, owner: on.late_result(owner, "ann", "m1", "done"),
+    "strip_requests": lambda on, owner: on.strip_requests(
+        owner, [("ghost", "stale_unadmitted", 1)], "gate", 1
+    ),
+    "deliver_notices": lambda on, owner: on.deliver_notices(owner, "m1"),
     "settle_interrupt": lambda on, owner: on.settle_interrupt(
         owner, "i1", "given up", "ann"
     ),

@@ -95,9 +95,12 @@ def test_text_and_bytes_are_kept_as_given(store: AnyStore) -> None:
 def test_a_unit_sees_what_it_added_and_nobody_else_does(store: AnyStore) -> None:
     with store.write(10.0) as unit:
         assert unit.command("a", "c1") is None
+        assert unit.head("a") is None
         fill(unit)
         unit.add([event("b", 1)], None)
         assert [row.version for row in unit.tail("a", 2)] == [2]
+        assert unit.head("a") == (2, event("a", 2).hash)
+        assert unit.head("b") == (1, event("b", 1).hash)
         assert [row.position for row in unit.tail("b", 1)] == [3]
         assert unit.command("a", "c1") == command("a", "c1")
         assert unit.body("a", "d1") == b"what a person wrote"
@@ -190,8 +193,9 @@ def test_what_failed_cannot_be_committed(store: AnyStore) -> None:
             unit.add([event("b", 1), event("a", 1)], None)
         with pytest.raises(Conflict):
             unit.commit()
-        with pytest.raises(Conflict):
-            unit.tail("a", 1)
+        for read in (lambda: unit.tail("a", 1), lambda: unit.head("a")):
+            with pytest.raises(Conflict):
+                read()
     assert store.head_position() == 0
 
 
@@ -364,6 +368,7 @@ def test_a_stream_is_in_order_of_versions_however_it_was_written(
     with store.write(10.0) as unit:
         unit.add([event("a", 3)], None)
         assert [row.version for row in unit.tail("a", 3)] == [3, 5]
+        assert unit.head("a") == (5, unit.tail("a", 5)[0].hash)
 
 
 def test_setup_may_be_asked_for_again(store: AnyStore) -> None:

@@ -32,6 +32,7 @@ from tenure_ledger.decisions import (
     checkpoints,
     children,
     executions,
+    gating,
     late,
     ownership,
     relay,
@@ -84,6 +85,11 @@ A = pick(["author"])
 CHILDREN = pick([CHILD, OTHER, S])
 HOST_OUTCOMES = pick(get_args(executions.HostOutcome))
 REVISIONS = pick([None, 0, 1, 2])
+STRIPS = (
+    gating.Strip("m9", "stale_unadmitted", 3),
+    gating.Strip("m1", "stale_admitted", 3),
+    gating.Strip("m2", "stale_unadmitted", 0),
+)
 
 COMMANDS: dict[type, Sample[Any]] = {
     ownership.Claim: build(ownership.Claim, OWNERS, AGENTS, A, FIRSTS, LEASE),
@@ -197,6 +203,22 @@ COMMANDS: dict[type, Sample[Any]] = {
     ),
     late.LateFact: build(
         late.LateFact, OWNERS, A, KEYS, either(pick([None]), CALLS), BODIES
+    ),
+    gating.StripRequests: build(
+        gating.StripRequests,
+        OWNERS,
+        pick([(), (STRIPS[0],), (STRIPS[1],), STRIPS[1:]]),
+        A,
+        pick([50, 50, 12, 3]),
+    ),
+    gating.DeliverNotices: either(
+        build(gating.DeliverNotices, OWNERS, KEYS, A, pick([None])),
+        build(gating.DeliverNotices, pick([S]), KEYS, A, AUTHORITIES),
+    ),
+    gating.GiveVerdicts: build(
+        gating.GiveVerdicts,
+        AUTHORITIES,
+        pick([(("m1", "current"),), (("m1", "queued"), ("m2", "history"))]),
     ),
     upkeep.DeleteConversation: build(upkeep.DeleteConversation, OWNERS, A),
     upkeep.ResolveQuarantine: build(

@@ -48,7 +48,7 @@ def test_all_that_there_is_is_handled_once(lived: World) -> None:
 @pytest.mark.parametrize("events_max", [1, 2, 3, 7, 50, 10_000])
 def test_no_batch_splits_a_command(lived: World, events_max: int) -> None:
     ends = ends_of_commands(lived.ledger)
-    follower = lived.ledger.follower(Saw(), events_max=events_max)
+    follower = lived.ledger.follower(Saw(), events_max=events_max, seconds_max=60)
     batches = 0
     while passed := follower.run_once():
         at, batches = follower.position, batches + 1

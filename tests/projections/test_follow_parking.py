@@ -11,7 +11,7 @@ from threading import Thread
 import pytest
 
 from following import Counts, PoisonError, kept, started
-from odd_stores import Loss, LossyStore, ledger_on
+from odd_stores import HastyStore, Loss, LossyStore, ledger_on
 from processes import other
 from tenure import (
     Authority,
@@ -222,6 +222,41 @@ def test_a_retry_that_fails_again_keeps_what_came_before(
     assert follower.retry() == 1
     assert kept(follower)[B.stream] == second.version
     assert follower.retry() == 0
+
+
+def test_a_retry_goes_as_far_as_the_others_are(attempts: World) -> None:
+    model = Counts(started("b1"))
+    follower = attempts.ledger.follower(model)
+    follower.catch_up()
+    model.rejects = started("nothing")
+    attempts.ledger.accept(B, "b3", "inbox")
+    assert follower.retry(B.stream) == 2
+    assert kept(follower)[B.stream] == len(attempts.ledger.history(B)) - 1
+    follower.catch_up()
+    assert kept(follower)[B.stream] == len(attempts.ledger.history(B))
+
+
+def test_what_comes_to_wait_while_a_retry_reads_is_handled_by_it(
+    tmp_path: Path,
+) -> None:
+    world = World("sqlite", tmp_path)
+    b = held(world, B, "b1", "b2")
+    world.ledger.start(b, "b1")
+    model = Counts(started("b1"))
+    with closing(HastyStore(tmp_path / "relay.db")) as store:
+        follower = ledger_on(store).follower(model)
+        follower.catch_up()
+        model.rejects = started("nothing")
+
+        def meanwhile() -> None:
+            world.ledger.start(b, "b2")
+            world.ledger.follower(model).catch_up()
+
+        store.behind_tail = meanwhile
+        assert follower.retry(B.stream) == 2
+        assert follower.parked() == []
+        assert kept(follower)[B.stream] == len(world.ledger.history(B))
+    world.close()
 
 
 def test_a_stream_that_is_not_parked_cannot_be_retried(attempts: World) -> None:

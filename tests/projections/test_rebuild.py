@@ -209,6 +209,32 @@ def test_an_agent_that_two_histories_claim_is_shown_with_the_first_alone(
     assert [one.differing for one in world.ledger.rebuild()] == [0] * 10
 
 
+def test_a_snapshot_that_two_histories_claim_for_one_agent_is_one_row(
+    world: World,
+) -> None:
+    for owner in (OwnerRef("session", "ses_2"), S):
+        world.append(
+            owner,
+            e.OwnershipClaimed(author="import", generation=1, agent_id="a"),
+            e.CheckpointSaved(
+                author="import",
+                generation=1,
+                fenced=True,
+                mode="reaction_loop",
+                keys=(),
+                revision=1,
+                payload="0" * 64,
+            ),
+        )
+    name = "runtime_restart_checkpoints"
+    world.ledger.rebuild()
+    (row,) = world.ledger.rows(name)
+    assert (row["agent_id"], row["recovery_owner_id"]) == ("a", S.owner_id)
+    assert [one.differing for one in world.ledger.rebuild()] == [0] * 10
+    past = world.ledger.as_of(world.ledger.head().position)
+    assert list(past.rows(name)) == [row]
+
+
 def _owners(world: World) -> list[dict[str, object]]:
     return [{**row} for row in world.ledger.rows("recovery_owners")]
 

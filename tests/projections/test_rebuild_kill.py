@@ -30,8 +30,8 @@ def write(ledger: Ledger) -> None:
 def spoil(path: Path) -> None:
     """Make three rows wrong, with SQLite's own client."""
     with closing(sqlite3.connect(path)) as db, db:
-        db.execute(f"UPDATE {TABLE} SET status = 'x' WHERE session_id < 'ses_2'")
-        db.execute(f"DELETE FROM {TABLE} WHERE session_id = 'ses_2'")
+        db.execute("UPDATE chat_executions SET status = 'x' WHERE session_id < 'ses_2'")
+        db.execute("DELETE FROM chat_executions WHERE session_id = 'ses_2'")
 
 
 def stored(path: Path) -> tuple[Rows, Rows, Rows]:
@@ -40,7 +40,7 @@ def stored(path: Path) -> tuple[Rows, Rows, Rows]:
         assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         queries = (
             "SELECT position, hash FROM stored_events ORDER BY position",
-            f"SELECT * FROM {TABLE} ORDER BY 1, 2, 3",
+            "SELECT * FROM chat_executions ORDER BY 1, 2, 3",
             "SELECT type, name, sql FROM sqlite_master ORDER BY 1, 2",
         )
         events, rows, schema = (db.execute(query).fetchall() for query in queries)

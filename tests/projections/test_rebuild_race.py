@@ -1,4 +1,4 @@
-"""Two processes write, agents move from owner to owner, and rebuilds go on meanwhile."""
+"""Two processes write, agents move between owners, and rebuilds go on meanwhile."""
 
 from __future__ import annotations
 
@@ -72,7 +72,8 @@ def test_no_rebuild_takes_what_writers_do_for_a_difference(
             assert one.end()[-1] == "done"
         assert differing(ledger, check=True) == {}
         assert ledger.verify().ok
-        assert stored_tables(ledger._shell.store) == right_tables(ledger._shell.store)
+        store = ledger._shell.store  # pyright: ignore[reportPrivateUsage]
+        assert stored_tables(store) == right_tables(store)
         moved = {
             (one.event.agent_id, one.stream)
             for one in ledger.events()

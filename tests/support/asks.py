@@ -11,6 +11,7 @@ from tenure import (
     Approval,
     Authority,
     Evidence,
+    First,
     Ledger,
     ToolCall,
     arguments_digest,
@@ -97,6 +98,24 @@ def settle_interrupt(world: World, _: Authority) -> Ask:
     return lambda on: on.settle_interrupt(SESSION, "i1", "given up", "ann")
 
 
+def strip_requests(world: World, held: Authority) -> Ask:
+    """Begin the next term, after a cut."""
+    cut = world.ledger.retire(held, "continue")
+    world.ledger.succeed(SESSION, TWO, "host")
+    version = world.ledger.owner(SESSION).version
+    strips: list[tuple[str, e.StripVerdict, int]] = [("ghost", "stale_unadmitted", cut)]
+    return lambda on: on.strip_requests(SESSION, strips, "gate", version)
+
+
+def deliver_notices(world: World, held: Authority) -> Ask:
+    """Let a late result wait to be told."""
+    world.ledger.begin_tool_call(held, "m1", "c9", "mail", {})
+    world.ledger.retire(held, "continue")
+    now = world.ledger.succeed(SESSION, TWO, "host", first=First("m9", "human"))
+    world.ledger.late_result(SESSION, "watcher", ("m1", "c9"), "sent")
+    return lambda on: on.deliver_notices(now, "m9")
+
+
 def resolve_quarantine(world: World, _: Authority) -> Ask:
     """Let two events contradict each other."""
     rival = e.OwnershipClaimed(author="import", generation=1, agent_id="rival")
@@ -116,6 +135,8 @@ ASKS: Mapping[str, Prepare] = {
     "decide_approval": decide_approval,
     "late_result": late_result,
     "settle_interrupt": settle_interrupt,
+    "strip_requests": strip_requests,
+    "deliver_notices": deliver_notices,
     "resolve_quarantine": resolve_quarantine,
     "accept": fenced(lambda on, _: on.accept(SESSION, "m9", "host")),
     "bar_replay": fenced(lambda on, _: on.bar_replay(SESSION, "model_switch", "ann")),

@@ -86,7 +86,8 @@ class Drive:
             self.seen[f"{said.method}: {outcome.code}"] += 1
             assert bool(new) == bool(plan.writes), new
             if new:
-                assert [type(one.event) for one in new] == [e.LateResult]
+                kinds = [type(one.event) for one in new]
+                assert kinds == [e.LateResult, e.NoticeIssued]
                 assert outcome.evidence["late"] == new[0].version
                 self.seen[f"late: {said.method}: {outcome.code}"] += 1
         else:

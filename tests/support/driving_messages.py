@@ -20,8 +20,6 @@ from driving_choices import (
     somebody,
 )
 from driving_words import Chooser
-from reference import Message
-from tenure_ledger import events as e
 
 __all__ = [
     "accept",
@@ -31,7 +29,6 @@ __all__ = [
     "settle",
     "settle_interrupt",
     "start",
-    "strip",
 ]
 
 
@@ -79,33 +76,6 @@ def settle(drive: Drive, choose: Chooser) -> object:
     outcome = choose(("completed", "failed", "cancelled"))
     plan = messages.settle_message(drive.reference, by, name, outcome)
     return drive.ask(choose, plan, said("settle", by, name, outcome))
-
-
-def strip(drive: Drive, choose: Chooser) -> object:
-    """Strip a leftover as the gate does, after a cut, where no live term runs it."""
-    own = somebody(drive, choose)
-    left = [Message(name) for name in KEYS if name not in own.messages]
-    left += [m for m in own.messages.values() if m.term and not m.accepted]
-    left = [m for m in left if m.open and not m.started and not own.running(m.key)]
-    if not own.cut or not left or own.status == "deleted":
-        return None
-    known = choose(left)
-    shared = {"author": "gate", "generation": own.generation, "key": known.key}
-    events: list[e.Event] = []
-    if known.term:
-        settled = e.ExecutionSettled.model_validate({**shared, "outcome": "stripped"})
-        events.append(settled)
-        known.outcome = "stripped"
-    number = len(own.interrupts)
-    asked = {"verdict": "stale_unadmitted", "cut": 1, "interrupt_id": f"i{number}"}
-    events.append(e.StaleRequestStripped.model_validate({**shared, **asked}))
-    own.messages[known.key] = known
-    own.interrupts[f"i{number}"] = None
-    known.stripped = True
-    drive.last = None
-    drive.append(own.ref, *events)
-    drive.check(drive.news(), own.ref)
-    return None
 
 
 def settle_interrupt(drive: Drive, choose: Chooser) -> object:

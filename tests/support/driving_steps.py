@@ -19,6 +19,7 @@ from driving_effects import (
     save_checkpoint,
     tool_call,
 )
+from driving_gating import deliver, strip
 from driving_messages import (
     accept,
     admit,
@@ -27,7 +28,6 @@ from driving_messages import (
     settle,
     settle_interrupt,
     start,
-    strip,
 )
 from driving_ownership import (
     advance,
@@ -83,6 +83,7 @@ STEPS: Mapping[str, Step] = {
         start,
         settle,
         strip,
+        deliver,
         settle_interrupt,
         history_rewritten,
         bar_replay,
@@ -132,6 +133,7 @@ THEMES: Sequence[Mapping[str, int]] = (
         "settle": 2,
         "bar_replay": 4,
         "strip": 1,
+        "deliver": 1,
         "again": 1,
     },
     {

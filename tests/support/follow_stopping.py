@@ -88,6 +88,8 @@ class StoppingSaw(Saw):
 def follow_and_stop(path: str, point: str, batch: int) -> None:
     """Follow the ledger at ``path``, and stop in that batch at the point."""
     store = StoppingStore(path, point, batch)
-    follower = ledger_on(store).follower(StoppingSaw(store), events_max=EVENTS_MAX)
+    follower = ledger_on(store).follower(
+        StoppingSaw(store), events_max=EVENTS_MAX, seconds_max=60
+    )
     follower.catch_up()
     stop("nowhere")

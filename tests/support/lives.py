@@ -211,4 +211,4 @@ class Lives:
         if self.number % 2:
             world.ledger.resolve_quarantine(owner, 1 + self.number % 4 // 2, "Ana")
         if self.number % 5 == 0:
-            world.append_unknown(owner, ignorable=False)
+            world.append_unknown(owner, ignorable=True)

@@ -216,8 +216,9 @@ class LogChecker:
                 assert event.key not in own.closed, event
                 own.closed |= own.shared(event.key)
             case e.StaleRequestStripped():
-                here = own.live and own.admitted.get(event.key) == own.term
-                assert not here, event
+                assert own.live, event
+                assert own.admitted.get(event.key) != own.term, event
+                assert event.key not in own.accepted, event  # I4
                 own.closed.add(event.key)
             case _:
                 pass

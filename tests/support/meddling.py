@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
@@ -10,7 +11,9 @@ from typing import TypeVar
 from tenure import Ledger
 from tenure_ledger.shell import Shell
 from tenure_ledger.stores import MemoryStore, SQLiteStore
+from tenure_ledger.stores.memory_contents import MemorySnapshot
 from tenure_ledger.stores.memory_unit import MemoryUnit
+from tenure_ledger.stores.sqlite_reading import Reading
 from tenure_ledger.stores.sqlite_unit import SQLiteUnit
 from tenure_projections.ledger import Ledger as FullLedger
 from tenure_projections.live import LiveTables
@@ -18,6 +21,7 @@ from tenure_projections.live import LiveTables
 __all__ = ["Meddled"]
 
 _U = TypeVar("_U", MemoryUnit, SQLiteUnit)
+_S = TypeVar("_S", MemorySnapshot, Reading)
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -26,6 +30,8 @@ class _Meddling:
 
     def __init__(self) -> None:
         self.before: Callable[[], object] = lambda: None
+        self.compared: Callable[[], object] = lambda: None
+        self.snapshots = 0
         self.losses: list[Exception] = []
         self.lost = 0
 
@@ -42,6 +48,15 @@ class _Meddling:
         setattr(unit, "commit", commit_and_lose)  # noqa: B010  mypy forbids a method
         return unit
 
+    @contextmanager
+    def snapshot(self, snapshot: AbstractContextManager[_S]) -> Generator[_S]:
+        """Hand out a snapshot; of a rebuild, the second is that of the comparison."""
+        with snapshot as opened:
+            yield opened
+        self.snapshots += 1
+        if self.snapshots == 2:
+            self.compared()
+
 
 class MeddledMemory(MemoryStore):
     """The memory store, with a moment before each unit."""
@@ -53,6 +68,10 @@ class MeddledMemory(MemoryStore):
         self.meddling.before()
         return self.meddling.unit(super().write(deadline_seconds))
 
+    def snapshot(self) -> AbstractContextManager[MemorySnapshot]:
+        """Return a snapshot, after which others may act."""
+        return self.meddling.snapshot(super().snapshot())
+
 
 class MeddledSQLite(SQLiteStore):
     """The real store on a real file, with a moment before each unit."""
@@ -63,6 +82,10 @@ class MeddledSQLite(SQLiteStore):
         """Let others act, then return the unit."""
         self.meddling.before()
         return self.meddling.unit(super().write(deadline_seconds))
+
+    def snapshot(self) -> AbstractContextManager[Reading]:
+        """Return a snapshot, after which others may act."""
+        return self.meddling.snapshot(super().snapshot())
 
 
 class Meddled:
@@ -107,6 +130,11 @@ class Meddled:
             act(self.other)
 
         self._meddling.before = once
+
+    def after_comparing(self, act: Callable[[Ledger], object]) -> None:
+        """Let the other process act once, when the next rebuild has compared."""
+        self._meddling.snapshots = 0
+        self._meddling.compared = lambda: act(self.other)
 
     def lose(self, *losses: Exception) -> None:
         """Store what the next units commit, and raise one of these instead."""

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Literal
 
 from tenure import Ledger
-from tenure_ledger.rows import Conflict, Doubtful, Store
+from tenure_ledger.rows import Conflict, Doubtful, EventRow, Store
 from tenure_ledger.shell import Shell
 from tenure_ledger.stores import SQLiteStore
 from tenure_ledger.stores.sqlite_unit import SQLiteUnit
 
-__all__ = ["LaggingStore", "Loss", "LossyStore", "NumbStore", "ledger_on"]
+__all__ = ["HastyStore", "LaggingStore", "Loss", "LossyStore", "NumbStore", "ledger_on"]
 
 
 def ledger_on(store: Store, deadline_seconds: float = 30.0) -> Ledger:
@@ -59,6 +60,20 @@ class LaggingStore(SQLiteStore):
     def horizon(self) -> int:
         """Return as much as is safe."""
         return min(self.safe, super().horizon())
+
+
+class HastyStore(SQLiteStore):
+    """Somebody else does something just behind a reading of a stream."""
+
+    behind_tail: Callable[[], object] | None = None
+
+    def tail(self, stream: str, version: int) -> Sequence[EventRow]:
+        """Return the rows of the stream, and let the other do it, once."""
+        rows = super().tail(stream, version)
+        behind, self.behind_tail = self.behind_tail, None
+        if behind is not None:
+            behind()
+        return rows
 
 
 class NumbStore(SQLiteStore):

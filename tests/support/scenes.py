@@ -176,6 +176,7 @@ WRITES: Mapping[str, Callable[[Ledger, Authority], object]] = {
     "save_checkpoint": lambda on, by: on.save_checkpoint(by, LOOP),
     "clear_checkpoint": lambda on, by: on.clear_checkpoint(by),
     "mark_output_started": lambda on, by: on.mark_output_started(by, "m1"),
+    "record_verdicts": lambda on, by: on.record_verdicts(by, {"m1": "current"}),
     "request_approval": lambda on, by: on.request_approval(
         by, "c2", "write", arguments_digest(ARGUMENTS), "policy 1"
     ),

@@ -25,8 +25,8 @@ POINTS: dict[str, tuple[str, int]] = {
     "in the fold": ("SELECT position, originator_version", 3),
     "before the comparison": ('SELECT "recovery_class", "session_id"', 1),
     "before the unit": ("BEGIN IMMEDIATE", 1),
-    "in the unit": (f'DELETE FROM "{TABLE}"', 1),
-    "between two rows of the unit": (f'INSERT INTO "{TABLE}"', 2),
+    "in the unit": ('DELETE FROM "chat_executions"', 1),
+    "between two rows of the unit": ('INSERT INTO "chat_executions"', 2),
     "before COMMIT": ("COMMIT", 1),
     "after COMMIT": ("", 0),
 }

@@ -141,6 +141,7 @@ LIVE_WRITES: Mapping[str, tuple[str, ...]] = {
     "save_checkpoint": ("{id} CheckpointSaved@1",),
     "clear_checkpoint": (),
     "mark_output_started": ("{id} OutputStarted@1 m1",),
+    "record_verdicts": ("{id} VerdictGiven@1 m1",),
     "request_approval": ("{id} ApprovalRequested@1 c2",),
     "intend_tool_call": ("{id} ToolCallIntended@1 m1 c2",),
     "begin_tool_call": (
@@ -173,9 +174,10 @@ ACCEPT: Mapping[str, tuple[Cell, Cell]] = {
     "too_new": (TooNew, TooNew),
 }
 """For a session, and for an owner of any other class."""
+_TOLD = "{id} NoticeIssued@1 late_result"
 LATE = {
-    "settle": "{id} LateResult@1 m1 completed",
-    "complete_tool_call": "{id} LateResult@1 m1 c1",
+    "settle": ("{id} LateResult@1 m1 completed", _TOLD),
+    "complete_tool_call": ("{id} LateResult@1 m1 c1", _TOLD),
 }
 """What is stored all the same when the holding ended: a fact, not an act."""
 SAYS: Mapping[type[Refused], str] = {

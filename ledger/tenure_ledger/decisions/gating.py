@@ -107,7 +107,8 @@ def decide_strip(
     for number, one in enumerate(wanted):
         _strip(work, command, one, f"{context.new_id}.{number}")
     after = work.state(owner).executions.by_key
-    return work.decided(At(max(_where(after[one.key]) for one in command.strips)))
+    found = [_where(after[one.key]) for one in command.strips]
+    return work.decided(At(max(found, default=state.version)))
 
 
 def _decided(state: State, key: str) -> bool:
@@ -248,4 +249,5 @@ def decide_verdicts(
             )
             work.add(owner.stream, event)
     after = work.state(owner).relay.given
-    return work.decided(At(max(after[key].version for key, _ in command.verdicts)))
+    found = [after[key].version for key, _ in command.verdicts]
+    return work.decided(At(max(found, default=state.version)))

@@ -109,7 +109,7 @@ class MemoryUnit:
         """Return a table's rows with these values, by key. Raises InvalidInput."""
         self._go_on()
         spec = self._contents.spec(table)
-        if where.keys() == {*spec.key}:
+        if {*where} == {*spec.key}:
             return self._row(table, tuple([where[column] for column in spec.key]))
         stored = self._contents.table(table)
         for change in self._changes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from tenure_ledger.rows import Column, EventRow
@@ -54,12 +55,35 @@ class Reading:
         """Yield a table's rows by key. Raises InvalidInput."""
         query, values = self._tables.select(table, where or {})
         try:
-            yield from self._db.execute(query, values)
+            yield from self._rows(query, values)
         except sqlite3.Error as error:
             raise translate(error, self._path) from error
+
+    def _rows(
+        self, query: str, values: tuple[Column, ...]
+    ) -> Iterator[tuple[Column, ...]]:
+        done = 0
+        try:
+            for row in self._db.execute(query, values):
+                yield row
+                done += 1
+        except sqlite3.OperationalError as error:
+            if getattr(error, "sqlite_errorcode", None) is not None:
+                raise
+            # The module's own error: it could not decode what only another program can
+            # have written. Who looks for such rows must be shown them.
+            self._db.text_factory = _escaped
+            try:
+                yield from islice(self._db.execute(query, values), done, None)
+            finally:
+                self._db.text_factory = str
 
     def _fetch(self, query: str, values: tuple[object, ...]) -> list[tuple[Any]]:
         try:
             return self._db.execute(query, values).fetchall()
         except sqlite3.Error as error:
             raise translate(error, self._path) from error
+
+
+def _escaped(data: bytes) -> str:
+    return data.decode(errors="surrogateescape")

@@ -23,7 +23,7 @@ class Tables:
         self.fill = fill
         self.lacking: frozenset[str] = frozenset()
         """Those that the file's writers keep and this store was not given."""
-        self.others: tuple[TableSpec, ...] = ()
+        self._others: dict[str, TableSpec] = {}
         self._specs: dict[str, TableSpec] = {}
         self._select: dict[tuple[str, ...], str] = {}
         self._put: dict[str, str] = {}
@@ -35,9 +35,13 @@ class Tables:
         for spec in specs:
             if self._specs.get(spec.name, spec) != spec:
                 raise taken_table(spec.name)
-        known = {spec.name for spec in self.others}
-        self.others += tuple(spec for spec in specs if spec.name not in known)
+        self._others.update((spec.name, spec) for spec in specs)
         self._learn(specs)
+
+    @property
+    def others(self) -> tuple[TableSpec, ...]:
+        """Those that their own writers keep."""
+        return tuple(self._others.values())
 
     def _learn(self, specs: Sequence[TableSpec]) -> None:
         self._specs.update((spec.name, spec) for spec in specs)

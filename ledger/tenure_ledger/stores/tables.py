@@ -46,6 +46,7 @@ def sql_order(column: Column) -> tuple[int, Column]:
     if column is None:
         return 0, 0
     if isinstance(column, str):
-        # As bytes, whose order is that of code points, as in SQLite.
-        return 2, column.encode()
+        # As bytes, whose order is that of code points, as in SQLite. What is no UTF-8
+        # in a file is read with its bytes escaped.
+        return 2, column.encode(errors="surrogateescape")
     return (3, column) if isinstance(column, bytes) else (1, column)

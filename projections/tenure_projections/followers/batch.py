@@ -14,7 +14,7 @@ from tenure_ledger.codec import decode
 from tenure_ledger.errors import Corrupt
 from tenure_ledger.events import Event, Recorded
 from tenure_ledger.rows import EventRow
-from tenure_projections.followers.rows import ModelRows
+from tenure_projections.followers.rows import ModelRows, WorkingRows
 from tenure_projections.followers.tracking import Parked
 
 __all__ = [
@@ -87,7 +87,7 @@ def first_events(given: Iterable[Command], events_max: int) -> Iterator[Command]
 def handle(
     work: Handle,
     batch: Iterable[Command],
-    rows: ModelRows,
+    rows: WorkingRows,
     parked: Container[str],
     bad: Mapping[int, str],
     after_each: Callable[[int], object],
@@ -127,7 +127,7 @@ def error_text(problem: BaseException) -> str:
     return plain[:ERROR_CHARACTERS_MAX]
 
 
-def _handle(work: Handle, one: Recorded | Unreadable, rows: ModelRows) -> str | None:
+def _handle(work: Handle, one: Recorded | Unreadable, rows: WorkingRows) -> str | None:
     """Handle one event; return what went wrong, and then nothing of it is kept."""
     if isinstance(one, Unreadable):
         return error_text(one.problem)

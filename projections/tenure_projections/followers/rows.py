@@ -13,7 +13,7 @@ from tenure_ledger.errors import InvalidInput
 from tenure_ledger.rows import Column, RowChange
 from tenure_projections.followers.shape import Row, Shape, shape_of
 
-__all__ = ["ModelRows"]
+__all__ = ["ModelRows", "WorkingRows"]
 
 _Read = Callable[[str, Mapping[str, Column]], Sequence[Row]]
 _Changed = dict[tuple[str, Row], Row | None]
@@ -32,8 +32,7 @@ class ModelRows:
         self._done: _Changed = {}
         self._now: _Changed = {}
         self._open = False
-        self.fault: Exception | None = None
-        """What the store failed with: then nothing of the transaction can stay."""
+        self._fault: Exception | None = None
 
     def get(self, table: str, /, **key: Column) -> dict[str, Any] | None:
         """Return the row with this key, a dict of its own; None if there is none."""
@@ -77,6 +76,27 @@ class ModelRows:
         """Delete the row with this key; nothing happens if there is none."""
         self._now[table, self._shape(table).key(key)] = None
 
+    def _shape(self, table: str) -> Shape:
+        if not self._open:
+            raise InvalidInput("these rows are good inside handle only")
+        return shape_of(self._shapes, table)
+
+    def _stored(self, table: str, where: Mapping[str, Column]) -> Sequence[Row]:
+        try:
+            return self._read(table, where)
+        except Exception as error:
+            self._fault = error
+            raise
+
+
+class WorkingRows(ModelRows):
+    """The same, as whoever hands them to a model opens, closes and stores them."""
+
+    @property
+    def fault(self) -> Exception | None:
+        """What the store failed with: then nothing of the transaction can stay."""
+        return self._fault
+
     def begin(self) -> None:
         """Open the rows for one event."""
         self._open = True
@@ -93,15 +113,3 @@ class ModelRows:
         done, self._done = self._done, {}
         for (table, key), row in sorted(done.items(), key=lambda one: bool(one[1])):
             yield RowChange(table, key, row)
-
-    def _shape(self, table: str) -> Shape:
-        if not self._open:
-            raise InvalidInput("these rows are good inside handle only")
-        return shape_of(self._shapes, table)
-
-    def _stored(self, table: str, where: Mapping[str, Column]) -> Sequence[Row]:
-        try:
-            return self._read(table, where)
-        except Exception as error:
-            self.fault = error
-            raise

@@ -19,17 +19,19 @@ class Source:
         self._after = -1
         self._reading: Iterator[Command] = iter(())
         self._ready: list[Command] = []
+        self._ended = False
 
     def take(self, after: int, events_max: int) -> list[Command]:
         """Return the commands above a position: at least one, if there is one."""
-        if after != self._after or not self._ready:
-            # At its end a reading is over; another finds what has come since.
-            self._after, self._ready = after, []
+        if after != self._after or self._ended:
+            # A reading goes on over several batches; another finds what has come since.
+            self._after, self._ready, self._ended = after, [], False
             self._reading = commands(settled(self._store, after))
         events = sum(map(len, self._ready))
         while events < events_max:
             command = next(self._reading, None)
             if command is None:
+                self._ended = True
                 break
             self._ready.append(command)
             events += len(command)

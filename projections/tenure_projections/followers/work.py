@@ -29,7 +29,7 @@ from tenure_projections.followers.batch import (
     handle,
 )
 from tenure_projections.followers.model import ReadModel, check_model
-from tenure_projections.followers.rows import ModelRows
+from tenure_projections.followers.rows import WorkingRows
 from tenure_projections.followers.shape import Shape, shape_of
 from tenure_projections.followers.source import Source
 from tenure_projections.followers.tracking import FOLLOWERS, PARKED, Parked, Tracking
@@ -43,7 +43,7 @@ class _Moved(Exception):  # noqa: N818  never leaves this module
     """Another who follows under this name was faster: look again."""
 
 
-class _Refused(Exception):  # noqa: N818  never leaves this module
+class _RowRefused(Exception):  # noqa: N818  never leaves this module
     """A table refused a row; of which event is known when they go one by one."""
 
     def __init__(self, position: int | None, problem: Corrupt) -> None:
@@ -221,7 +221,7 @@ class Work:
         go_on: Callable[[], bool],
     ) -> tuple[Batch, list[RowChange]]:
         """Hand the batch to the model; return what came of it, and its row changes."""
-        rows = ModelRows(self._shapes, begun.unit.rows)
+        rows = WorkingRows(self._shapes, begun.unit.rows)
         until = monotonic() + self._seconds_max
 
         def after_each(position: int) -> None:
@@ -243,8 +243,8 @@ class Work:
     def _commit(
         self, unit: Unit, changes: Iterable[RowChange], bad: dict[int, str] | None
     ) -> None:
-        if self._doubtful:
-            unit.confirm()
+        # The position is always among them. So a commit after a doubtful one writes,
+        # and proves durable what was found (design section 12).
         if bad is None:
             _add(unit, changes, None)
         else:
@@ -262,7 +262,7 @@ class Work:
         while True:
             try:
                 return attempt(max(0.0, until - monotonic()), bad)
-            except _Refused as refused:
+            except _RowRefused as refused:
                 bad = bad or {}
                 if refused.position is not None:
                     bad[refused.position] = refused.text
@@ -298,7 +298,7 @@ def _add(unit: Unit, changes: Iterable[RowChange], position: int | None) -> None
         # Every driver for Python calls a constraint that was broken by this name.
         kinds = type(problem.__cause__).__mro__
         if any(kind.__name__ == "IntegrityError" for kind in kinds):
-            raise _Refused(position, problem) from problem
+            raise _RowRefused(position, problem) from problem
         raise
 
 

@@ -1,19 +1,8 @@
-"""The demonstration: two terms of one session, a zombie, and a killed process.
-
-Everything here is real: one SQLite file, and one child process that is killed with
-SIGKILL while it writes. Each step checks what it says; one that does not hold fails the
-run. Written as a user would write it, on the names of `tenure` alone.
-"""
+"""The scene without a gate: what the ledger alone refuses, keeps and carries over."""
 
 from __future__ import annotations
 
-import argparse
-import os
-import sys
 from collections.abc import Callable
-from pathlib import Path
-from tempfile import TemporaryDirectory
-from urllib.parse import quote
 
 from tenure import (
     Authority,
@@ -27,58 +16,18 @@ from tenure import (
     OwnerIsLive,
     Refused,
     TermRetired,
-    open_ledger,
 )
-from tenure_gate.demo_crash import SESSION, kill_a_writer, read_what_is_left
+from tenure_gate.demo.crash import SESSION
 from tenure_gate.telling import Telling
 
-__all__ = ["main"]
+__all__ = ["first_term", "second_term", "third_term", "verify"]
 
 MAIL = {"to": "team@example.org", "text": "A is done"}
 
 
-def main(argv: list[str] | None = None) -> int:
-    """Run the demonstration; return 0 if everything happened as it must."""
-    parser = argparse.ArgumentParser(
-        prog="tenure demo",
-        description="Two terms of one session, a zombie, and a process that is killed.",
-    )
-    parser.add_argument(
-        "--ledger",
-        type=Path,
-        metavar="PATH",
-        help="write to this new file and keep it (default: a temporary one)",
-    )
-    kept: Path | None = parser.parse_args(argv).ledger
-    if kept is None:
-        with TemporaryDirectory(prefix="tenure-demo-") as folder:
-            return _run(
-                Path(folder, "relay.db"), "To keep it: tenure demo --ledger PATH"
-            )
-    if os.path.lexists(kept):
-        parser.error(f"{kept} exists: the story begins with a new file")
-    return _run(kept, f"Kept: {kept}")
-
-
-def _run(path: Path, last_line: str) -> int:
-    tell = Telling(sys.stdout)
-    tell.title(f"A new ledger: {path}")
-    url = f"sqlite:///{quote(os.fsencode(path.absolute()))}"
-    with open_ledger(url) as ledger:
-        one = _first_term(tell, ledger)
-        two = _second_term(tell, ledger, one)
-        head = ledger.head()
-    acknowledged = kill_a_writer(tell, url, two)
-    with open_ledger(url) as ledger:
-        read_what_is_left(tell, ledger, acknowledged)
-        _third_term(tell, ledger)
-        _verify(tell, ledger, head)
-    tell.end(last_line)
-    return 1 if tell.failed else 0
-
-
-def _first_term(tell: Telling, ledger: Ledger) -> Authority:
-    tell.title("The first term")
+def first_term(tell: Telling, ledger: Ledger) -> Authority:
+    """Work, and end the term by a cut."""
+    tell.title("The ledger alone, without a gate: the first term")
     one = ledger.claim(SESSION, "manager/1", "host", first=First("msg_1", "human"))
     tell.step(
         "claim",
@@ -128,7 +77,8 @@ def _first_term(tell: Telling, ledger: Ledger) -> Authority:
     return one
 
 
-def _second_term(tell: Telling, ledger: Ledger, one: Authority) -> Authority:
+def second_term(tell: Telling, ledger: Ledger, one: Authority) -> Authority:
+    """Succeed, and meet what still comes from the first term."""
     tell.title("The second term")
     first = First("relay_1", "continue_relay")
     two = ledger.succeed(SESSION, "manager/2", "host", first=first)
@@ -153,7 +103,7 @@ def _second_term(tell: Telling, ledger: Ledger, one: Authority) -> Authority:
         why="A retry of the first term wakes up late. Its holding ended with the cut, "
         "so it cannot act, and nothing of it is stored.",
         holds=isinstance(refusal, TermRetired)
-        and ledger.execution(ChatExecutionKey("ses_1", "retry_1")) is None,
+        and ledger.execution(ChatExecutionKey("ses_3", "retry_1")) is None,
     )
     sent = ("msg_2", "call_1")
     late = _refusal(lambda: ledger.complete_tool_call(one, sent, {"sent": True}))
@@ -171,7 +121,8 @@ def _second_term(tell: Telling, ledger: Ledger, one: Authority) -> Authority:
     return two
 
 
-def _third_term(tell: Telling, ledger: Ledger) -> None:
+def third_term(tell: Telling, ledger: Ledger) -> None:
+    """Take the session over from the process that was killed."""
     seen = ledger.owner(SESSION)
     refusal = _refusal(lambda: ledger.take_over(SESSION, "manager/3", "host"))
     evidence = Evidence.gone(seen, "killed, and waited for")
@@ -206,7 +157,8 @@ def _third_term(tell: Telling, ledger: Ledger) -> None:
     )
 
 
-def _verify(tell: Telling, ledger: Ledger, head: Head) -> None:
+def verify(tell: Telling, ledger: Ledger, head: Head) -> None:
+    """Check every chain, and the ledger against a head kept before the kill."""
     found = ledger.verify(against=head)
     tell.step(
         "verify",

@@ -1,20 +1,18 @@
-"""The part of the demonstration in which a real process is killed while it writes.
-
-Run as a module it is that process: `python -m tenure_gate.demo_crash URL AUTHORITY`.
-"""
+"""The scene in which a real process is killed while it writes (`writer`)."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
-from itertools import count, islice
+from itertools import islice
 
-from tenure import Authority, Ledger, OwnerRef, open_ledger
+from tenure import Authority, Ledger, OwnerRef
 from tenure_gate.telling import Telling
 
 __all__ = ["kill_a_writer", "read_what_is_left"]
 
-SESSION = OwnerRef("session", "ses_1")
+SESSION = OwnerRef("session", "ses_3")
+WRITER = "tenure_gate.demo.writer"
 ACKNOWLEDGED_MIN = 20
 """So many messages are acknowledged before the process is killed."""
 
@@ -25,7 +23,7 @@ def kill_a_writer(tell: Telling, url: str, two: Authority) -> dict[str, int]:
     Return what it acknowledged: message ids and the versions they were given.
     """
     tell.title("A process is killed")
-    command = [sys.executable, "-P", "-m", __name__, url, two.to_json()]
+    command = [sys.executable, "-P", "-m", WRITER, url, two.to_json()]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:  # noqa: S603  our own module
         try:
             pipe = child.stdout or ()
@@ -70,18 +68,3 @@ def read_what_is_left(
         "of the first time.",
         holds=ledger.head() == before and acknowledged.items() <= again.items(),
     )
-
-
-def _accept_until_killed(url: str, authority: str) -> None:
-    with open_ledger(url) as ledger:
-        held = ledger.advance(Authority.from_json(authority), "migration")
-        ledger.start(held, "msg_3")
-        for number in count(1):
-            name = f"mail_{number}"
-            version = ledger.accept(SESSION, name, "inbox", human=True)
-            sys.stdout.write(f"{name} {version}\n")
-            sys.stdout.flush()
-
-
-if __name__ == "__main__":
-    _accept_until_killed(*sys.argv[1:])

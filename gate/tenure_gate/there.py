@@ -1,0 +1,17 @@
+"""For commands that look at a ledger: none is made where there is none."""
+
+from __future__ import annotations
+
+from tenure_ledger.errors import InvalidInput
+from tenure_ledger.stores import SQLiteStore, open_store
+
+__all__ = ["check_there"]
+
+
+def check_there(url: str | None) -> None:
+    """Raise `InvalidInput` rather than make a new ledger where there is none."""
+    store = open_store(url)
+    if isinstance(store, SQLiteStore) and not store.exists():
+        msg = f"there is no ledger at {store.path}"
+        raise InvalidInput(msg)
+    store.close()

@@ -1,0 +1,24 @@
+"""For tests of what a user may not do, also where they run as root."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+from contextlib import contextmanager
+
+__all__ = ["NOBODY", "without_privileges"]
+
+NOBODY = 65534
+
+
+@contextmanager
+def without_privileges() -> Generator[None]:
+    """Be somebody to whom file permissions apply."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
