@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -9,6 +10,9 @@ from contextlib import contextmanager
 __all__ = ["NOBODY", "without_privileges"]
 
 NOBODY = 65534
+
+# Python may lie where only its owner reads: what is imported late is imported now.
+importlib.metadata.version("tenure")
 
 
 @contextmanager
