@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from driving_walk import chooser
 from driving_words import Chooser
 from gate_walk import ANSWERS, GateWalk
+from gate_walk_steps import step
 from tenure_gate.verdicts import VerdictName
 from witness import violations
 from worlds import World
@@ -58,7 +59,7 @@ ALWAYS = settings(
 def walk(world: World, choose: Chooser, steps: int, seen: Counter[str]) -> GateWalk:
     found = GateWalk(world, seen)
     for _ in range(steps):
-        found.step(choose)
+        step(found, choose)
     assert world.ledger.verify().ok
     assert violations(list(world.ledger.events())) == []
     return found
@@ -104,9 +105,9 @@ def test_the_same_life_gets_the_same_verdicts_and_views_on_every_store(
 
 
 @pytest.mark.prove
-@pytest.mark.parametrize("start", range(1000, 9000, 1000))
+@pytest.mark.parametrize("start", range(1000, 4000, 1000))
 def test_a_long_walk_finds_nothing(tmp_path: Path, start: int) -> None:
-    for seed in range(start, start + 100):
+    for seed in range(start, start + 60):
         world = World("memory", tmp_path)
         walk(world, chooser(seed), 300, Counter())
         world.close()

@@ -230,8 +230,8 @@ def test_close_hands_on_the_fault_that_the_thread_could_not_wait_out(
     tmp_path: Path,
 ) -> None:
     world = World("sqlite", tmp_path)
-    ledger = world.open("p2")
-    with ledger.follower(Counts()) as follower:
+    ledger, model = world.open("p2"), Counts()
+    with ledger.follower(model) as follower:
         with closing(sqlite3.connect(tmp_path / "relay.db")) as db:
             # Another program takes a table away.
             db.execute("DROP TABLE counts")
@@ -239,6 +239,8 @@ def test_close_hands_on_the_fault_that_the_thread_could_not_wait_out(
         until(lambda: not follower.running)
         with pytest.raises(Exception, match="no such table: counts"):
             follower.close()
+    # No other event was handed over once it was known.
+    assert len(model.handed) == 1
     world.close()
 
 

@@ -7,45 +7,31 @@ they allow and nothing else, and the log has each strip and each final answer on
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Literal
 
 from driving_words import Chooser
 from gate_reference import Log, Request, right_acting, right_verdicts
-from gates import CODES, Gate, Message, S, asks, result, said, user
+from gate_walk_list import a_list
+from gates import CODES, Gate, Message, S, user
 from tenure import (
     Authority,
-    Evidence,
-    First,
     GuardRejected,
     Interrupted,
     InvalidInput,
     JournalSnapshot,
     NothingToSay,
-    Refused,
     RelayGateFailure,
     View,
     is_admitted_successor_request,
 )
 from tenure_ledger import events as e
-from tenure_ledger.decisions.executions import HostOutcome
-from tenure_ledger.values import Origin, ReplayReason
 from worlds import World
 
-__all__ = ["ANSWERS", "STEPS", "GateWalk"]
+__all__ = ["ANSWERS", "GateWalk"]
 
 KEYS = 10
 """How many keys are in use at one time; each new term brings two new ones."""
-ORIGINS: tuple[Origin, ...] = (
-    "human",
-    "continue_relay",
-    "human_successor_root",
-    "assistant_run",
-    "runtime_recovery",
-    "tool_probe",
-)
-OUTCOMES: tuple[HostOutcome, ...] = ("completed", "completed", "failed", "cancelled")
-CUTS: tuple[Literal["accepted", "continue"], ...] = ("accepted", "continue")
 ANSWERS: Mapping[str, object] = {
     "interrupted": Interrupted(),
     **{code: GuardRejected(code) for code in CODES},
@@ -92,14 +78,6 @@ class GateWalk:
     def agent(self) -> str:
         self.agents += 1
         return f"manager/{self.agents}"
-
-    def step(self, choose: Chooser) -> None:
-        """Do one thing; a refusal is a normal answer."""
-        act = choose(STEPS)
-        try:
-            act(self, choose)
-        except Refused as refused:
-            self.seen[f"{act.__name__}: {refused.code}"] += 1
 
     def project(self, choose: Chooser) -> None:
         """Call the gate, and hold the answer against the reference."""
@@ -267,174 +245,3 @@ def right_place(
         return "default"
     keys = [request.key for request in requests]
     return keys.index(acting) if acting in keys else None
-
-
-def by_a_person(key: str | None) -> bool:
-    """Every third message is vouched for, in every list."""
-    return key is not None and int(key[1:]) % 3 == 1
-
-
-def a_list(keys: Sequence[str], choose: Chooser) -> tuple[list[Message], list[Request]]:
-    """A host's list: some keys in some order, some of them twice, some answered."""
-    messages: list[Message] = []
-    requests: list[Request] = []
-    calls = 0
-    if choose((True, False)):
-        messages.append({"role": "system", "content": "be good"})
-    for _ in range(choose((1, 2, 3, 4, 5, 6, 7, 8))):
-        key = choose((*keys, *keys, None))
-        known = [one.key for one in requests]
-        if key is not None and key in known:
-            messages.append(user(key, human=by_a_person(key)))
-        else:
-            human = by_a_person(key)
-            messages.append(user(key, human=human))
-            requests.append(Request(key, answered=False, human=human))
-        if choose((False, False, True)):
-            calls += 1
-            parent = key or ""
-            answer: Message = asks(f"c{calls}") if choose((0, 1)) else said("so far")
-            if parent:
-                # An answer that names its request hangs on it, wherever it stands.
-                messages.append({**answer, "parent_id": parent})
-                place = [one.key for one in requests].index(key)
-                requests[place] = requests[place]._replace(answered=True)
-                if answer.get("tool_calls") and choose((0, 1)):
-                    messages.append(result(f"c{calls}"))
-    return messages, requests
-
-
-def _begin(walk: GateWalk, choose: Chooser) -> None:
-    first = choose((None, *walk.keys))
-    begins = None if first is None else First(first, choose(ORIGINS))
-    way = walk.ledger.claim
-    if walk.ledger.owner(S).status == "cut":
-        way = walk.ledger.succeed
-    walk.given(way(S, walk.agent(), "host", first=begins))
-    walk.terms += 1
-
-
-def _take_over(walk: GateWalk, choose: Chooser) -> None:
-    view = walk.ledger.owner(S)
-    agent = view.agent_id if choose((0, 1)) and view.agent_id else walk.agent()
-    gone = Evidence.gone(view, "so it seems")
-    walk.given(walk.ledger.take_over(S, agent, "host", gone))
-
-
-def _renew(walk: GateWalk, choose: Chooser) -> None:
-    mine = walk.mine(choose)
-    walk.given(walk.ledger.advance(mine, "lease_renewal", lease_seconds=60))
-
-
-def _accept(walk: GateWalk, choose: Chooser) -> None:
-    key = choose(walk.keys)
-    walk.ledger.accept(S, key, "inbox", human=by_a_person(key))
-
-
-def _admit(walk: GateWalk, choose: Chooser) -> None:
-    key = choose(walk.keys)
-    absorbed = [one for one in walk.keys if one != key and choose((0,) * 12 + (1,))]
-    walk.ledger.admit(walk.mine(choose), key, choose(ORIGINS), absorbed=absorbed)
-
-
-def _start(walk: GateWalk, choose: Chooser) -> None:
-    walk.ledger.start(walk.mine(choose), choose(walk.keys))
-
-
-def _settle(walk: GateWalk, choose: Chooser) -> None:
-    walk.ledger.settle(walk.mine(choose), choose(walk.keys), choose(OUTCOMES))
-
-
-def _retire(walk: GateWalk, choose: Chooser) -> None:
-    note = choose((None, "Done: A."))
-    boundary = choose((None, None, None, *walk.keys[:3]))
-    walk.ledger.retire(walk.mine(choose), choose(CUTS), note, boundary)
-    if choose((0, 1, 1)):
-        _begin(walk, choose)
-
-
-def _cancel(walk: GateWalk, choose: Chooser) -> None:
-    reasons: tuple[ReplayReason, ...] = ("user_cancelled", "context_reset")
-    walk.ledger.bar_replay(S, choose(reasons), "Ana", [choose(walk.keys)])
-
-
-def _terminate(walk: GateWalk, choose: Chooser) -> None:
-    if choose((0, 0, 0, 1)):
-        walk.ledger.terminate(walk.mine(choose), "closed", "Closed by the host.")
-
-
-def _rewrite(walk: GateWalk, choose: Chooser) -> None:
-    walk.rewrites += 1
-    floor = choose((None, *walk.keys))
-    walk.ledger.history_rewritten(walk.mine(choose), walk.rewrites, floor)
-
-
-def _again(walk: GateWalk, choose: Chooser) -> None:
-    """Ask the same twice: the second time nothing is written and the view is the same.
-
-    And what the ledger knows has the same verdict in any arrangement of the list.
-    """
-    gate = Gate(walk.ledger, missing_id="strip")
-    messages, _ = a_list(walk.keys, choose)
-    mine = walk.mine(choose)
-    key = choose([str(one["id"]) for one in messages if one.get("id")] or [None])
-    first = _seen(lambda: gate.apply(messages, mine, acting=key))
-    head = walk.ledger.head()
-    again = _seen(lambda: gate.apply(messages, mine, acting=key))
-    assert walk.ledger.head() == head
-    assert again.messages == first.messages
-    assert again.verdicts == first.verdicts
-    walk.seen["the same again"] += 1
-    if key is None:
-        return
-    bare = [one for one in messages if one["role"] == "user"]
-    other = [one for one in bare if one.get("id") == key or choose((0, 1, 1))]
-    for at in range(len(other)):
-        to = choose(range(len(other)))
-        other[at], other[to] = other[to], other[at]
-    other += [choose(other)] if choose((0, 1)) else []
-    here = _seen(lambda: gate.apply(bare, mine, acting=key, record=False))
-    there = _seen(lambda: gate.apply(other, mine, acting=key, record=False))
-    known = {one.key: one.name for one in here.verdicts if one.known}
-    for verdict in there.verdicts:
-        if verdict.known:
-            assert known[verdict.key] == verdict.name
-            walk.seen["the same elsewhere"] += 1
-
-
-def _seen(apply: Callable[[], View]) -> View:
-    view: View | None = None
-    try:
-        view = apply()
-    except NothingToSay as nothing:
-        view = nothing.view
-    assert view is not None
-    return view
-
-
-Step = Callable[[GateWalk, Any], None]
-STEPS: Sequence[Step] = (
-    _begin,
-    _begin,
-    _begin,
-    _take_over,
-    _renew,
-    _accept,
-    _accept,
-    _admit,
-    _admit,
-    _admit,
-    _start,
-    _settle,
-    _retire,
-    _retire,
-    _cancel,
-    _terminate,
-    _rewrite,
-    _again,
-    GateWalk.project,
-    GateWalk.project,
-    GateWalk.project,
-    GateWalk.project,
-    GateWalk.project,
-)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
@@ -21,7 +21,6 @@ from tenure_projections.live import LiveTables
 __all__ = ["Meddled"]
 
 _U = TypeVar("_U", MemoryUnit, SQLiteUnit)
-_S = TypeVar("_S", MemorySnapshot, Reading)
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -48,11 +47,8 @@ class _Meddling:
         setattr(unit, "commit", commit_and_lose)  # noqa: B010  mypy forbids a method
         return unit
 
-    @contextmanager
-    def snapshot(self, snapshot: AbstractContextManager[_S]) -> Generator[_S]:
-        """Hand out a snapshot; of a rebuild, the second is that of the comparison."""
-        with snapshot as opened:
-            yield opened
+    def after_a_snapshot(self) -> None:
+        """Let others act after the second of a rebuild: that of the comparison."""
         self.snapshots += 1
         if self.snapshots == 2:
             self.compared()
@@ -68,9 +64,12 @@ class MeddledMemory(MemoryStore):
         self.meddling.before()
         return self.meddling.unit(super().write(deadline_seconds))
 
-    def snapshot(self) -> AbstractContextManager[MemorySnapshot]:
-        """Return a snapshot, after which others may act."""
-        return self.meddling.snapshot(super().snapshot())
+    @contextmanager
+    def snapshot(self) -> Generator[MemorySnapshot]:
+        """Hand out a snapshot, after which others may act."""
+        with super().snapshot() as snapshot:
+            yield snapshot
+        self.meddling.after_a_snapshot()
 
 
 class MeddledSQLite(SQLiteStore):
@@ -83,9 +82,12 @@ class MeddledSQLite(SQLiteStore):
         self.meddling.before()
         return self.meddling.unit(super().write(deadline_seconds))
 
-    def snapshot(self) -> AbstractContextManager[Reading]:
-        """Return a snapshot, after which others may act."""
-        return self.meddling.snapshot(super().snapshot())
+    @contextmanager
+    def snapshot(self) -> Generator[Reading]:
+        """Hand out a snapshot, after which others may act."""
+        with super().snapshot() as snapshot:
+            yield snapshot
+        self.meddling.after_a_snapshot()
 
 
 class Meddled:

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from time import monotonic
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
-from tenure_ledger.errors import Contended, Corrupt, Fault, NotFound, OutcomeUnknown
+from tenure_ledger.errors import NotFound
 from tenure_ledger.rows import (
     Column,
-    Conflict,
-    Doubtful,
     EventRow,
     RowChange,
     Store,
@@ -24,7 +22,6 @@ from tenure_projections.followers.batch import (
     Batch,
     Command,
     commands,
-    error_text,
     first_events,
     handle,
 )
@@ -33,23 +30,9 @@ from tenure_projections.followers.rows import WorkingRows
 from tenure_projections.followers.shape import Shape, shape_of
 from tenure_projections.followers.source import Source
 from tenure_projections.followers.tracking import FOLLOWERS, PARKED, Parked, Tracking
+from tenure_projections.followers.turns import Attempt, Moved, Turns, add
 
 __all__ = ["Work"]
-
-T = TypeVar("T")
-
-
-class _Moved(Exception):  # noqa: N818  never leaves this module
-    """Another who follows under this name was faster: look again."""
-
-
-class _RowRefused(Exception):  # noqa: N818  never leaves this module
-    """A table refused a row; of which event is known when they go one by one."""
-
-    def __init__(self, position: int | None, problem: Corrupt) -> None:
-        super().__init__(position)
-        self.position = position
-        self.text = error_text(problem)
 
 
 class _Begun(NamedTuple):
@@ -58,10 +41,6 @@ class _Begun(NamedTuple):
     unit: Unit
     position: int
     parked: dict[str, Parked]
-
-
-_Attempt = Callable[[float, dict[int, str] | None], T]
-"""Takes the time left, and which events a table refused; None: it is not known yet."""
 
 
 class Work:
@@ -77,9 +56,8 @@ class Work:
         self._events_max = events_max
         self._seconds_max = seconds_max
         self._tracking = Tracking.of(self.name, self._tables)
+        self._turns = Turns(self.name)
         self._defined = False
-        self._doubtful = False
-        """A commit was sent and its outcome is not known."""
 
     def saved(self) -> int:
         """Return the saved position. Raises `InvalidInput` for another's tables."""
@@ -117,20 +95,20 @@ class Work:
         def attempt(seconds: float, bad: dict[int, str] | None) -> int:
             saved = self.saved()
             batch = source.take(saved, self._events_max)
-            if not batch and not self._doubtful:
+            if not batch and not self._turns.doubtful:
                 return 0
             with self._store.write(seconds) as unit:
                 begun = self._begin(unit)
                 if begun.position != saved:
-                    raise _Moved
+                    raise Moved
                 done, changes = self._apply(begun, batch, begun.parked, bad, go_on)
                 changes += [self._tracking.park(one) for one in done.parked.values()]
                 at = max(done.position, saved)
-                self._commit(unit, [*changes, self._tracking.save(at)], bad)
+                self._turns.commit(unit, [*changes, self._tracking.save(at)], bad)
             source.passed(at)
             return done.passed
 
-        return self._settle(attempt, deadline_seconds)
+        return self._turns.settle(attempt, deadline_seconds)
 
     def retry(self, stream: str, deadline_seconds: float) -> int:
         """Handle what waits of a stream; return how many events were handled."""
@@ -142,7 +120,7 @@ class Work:
         handled = 0
         going: Parked | None = parked
         while going is not None:
-            done, going = self._settle(self._again(rows, going), deadline_seconds)
+            done, going = self._turns.settle(self._again(rows, going), deadline_seconds)
             handled += done
         return handled
 
@@ -159,13 +137,13 @@ class Work:
                     for row in unit.rows(shape.name, {})
                 ]
                 changes += map(self._tracking.release, begun.parked)
-                self._commit(unit, [*changes, self._tracking.save(0)], {})
+                self._turns.commit(unit, [*changes, self._tracking.save(0)], {})
 
-        self._settle(attempt, deadline_seconds)
+        self._turns.settle(attempt, deadline_seconds)
 
     def _again(
         self, rows: list[EventRow], parked: Parked
-    ) -> _Attempt[tuple[int, Parked | None]]:
+    ) -> Attempt[tuple[int, Parked | None]]:
         """Return one attempt at what waits of a parked stream.
 
         It returns how many events were handled, and from where to go on.
@@ -196,7 +174,7 @@ class Work:
                 else:
                     changes.append(self._tracking.release(parked.stream))
                 save = self._tracking.save(begun.position)
-                self._commit(unit, [*changes, save], bad)
+                self._turns.commit(unit, [*changes, save], bad)
             return done.handled, going
 
         return attempt
@@ -226,7 +204,7 @@ class Work:
 
         def after_each(position: int) -> None:
             if bad is not None:
-                _add(begun.unit, rows.changes(), position)
+                add(begun.unit, rows.changes(), position)
 
         done = handle(
             self._handle,
@@ -239,67 +217,6 @@ class Work:
             lambda: go_on() and monotonic() < until,
         )
         return done, list(rows.changes())
-
-    def _commit(
-        self, unit: Unit, changes: Iterable[RowChange], bad: dict[int, str] | None
-    ) -> None:
-        # The position is always among them. So a commit after a doubtful one writes,
-        # and proves durable what was found (design section 12).
-        if bad is None:
-            _add(unit, changes, None)
-        else:
-            unit.add((), None, (), changes)
-        unit.commit()
-        self._doubtful = False
-
-    def _settle(self, attempt: _Attempt[T], deadline_seconds: float) -> T:
-        """Return the outcome of the first attempt that nobody was in the way of.
-
-        Each begins with what is committed: of one that failed nothing is left.
-        """
-        until = monotonic() + deadline_seconds
-        bad: dict[int, str] | None = None
-        while True:
-            try:
-                return attempt(max(0.0, until - monotonic()), bad)
-            except _RowRefused as refused:
-                bad = bad or {}
-                if refused.position is not None:
-                    bad[refused.position] = refused.text
-                continue
-            except Doubtful as problem:
-                self._doubtful = True
-                why: Exception = problem
-            except (_Moved, Conflict) as problem:
-                why = problem
-            except Fault as problem:
-                if self._doubtful:
-                    raise self._unknown(problem) from problem
-                raise
-            if monotonic() >= until:
-                if self._doubtful:
-                    raise self._unknown(why) from why
-                msg = f"others moved {self.name} until the deadline: call again"
-                raise Contended(msg)
-
-    def _unknown(self, why: Exception) -> OutcomeUnknown:
-        msg = (
-            f"a commit of {self.name} was sent and not confirmed ({why}): call again, "
-            "and what is stored is found and not handled twice"
-        )
-        return OutcomeUnknown(msg, self.name)
-
-
-def _add(unit: Unit, changes: Iterable[RowChange], position: int | None) -> None:
-    """Add the rows of the event at this position, or of a whole batch."""
-    try:
-        unit.add((), None, (), changes)
-    except Corrupt as problem:
-        # Every driver for Python calls a constraint that was broken by this name.
-        kinds = type(problem.__cause__).__mro__
-        if any(kind.__name__ == "IntegrityError" for kind in kinds):
-            raise _RowRefused(position, problem) from problem
-        raise
 
 
 def _under_way(row: EventRow) -> Parked:
