@@ -113,6 +113,9 @@ class SessionWideGuard:
 def check_guard(guard: object) -> None:
     """Raise `InvalidInput`, or TypeError for an asynchronous guard."""
     interrupt = getattr(guard, "interrupt", None)
+    if inspect.isclass(guard):
+        msg = f"guard must be an object, not the class {guard.__name__}: make one"
+        raise InvalidInput(msg)
     if not callable(interrupt):
         msg = f"guard must have a method interrupt, {type(guard).__name__} has none"
         raise InvalidInput(msg)

@@ -30,10 +30,15 @@ from tenure_gate.membership import (
     may_act,
     serving,
 )
-from tenure_gate.readers import Message, MessageReader, OpenAIReader
+from tenure_gate.readers import (
+    Message,
+    MessageReader,
+    OpenAIReader,
+    check_reader,
+)
 from tenure_gate.refusals import NothingToSay
 from tenure_gate.turns import Split, Turn, split
-from tenure_gate.verdicts import RequestFacts, Verdict
+from tenure_gate.verdicts import STALE, RequestFacts, Verdict
 from tenure_gate.view import History, View, assemble, handover_due
 from tenure_ledger.decisions.work import fence, unfenced
 from tenure_ledger.errors import (
@@ -112,7 +117,7 @@ class NarrativeTransform:
         check_guard(guard)
         self.ledger = ledger
         self.guard = guard
-        self.reader = OpenAIReader() if reader is None else reader
+        self.reader = OpenAIReader() if reader is None else check_reader(reader)
         self.history: History = check_choice("history", history, History)
         self.unadmitted_human: HumanPolicy = check_choice(
             "unadmitted_human", unadmitted_human, HumanPolicy
@@ -412,7 +417,9 @@ class _Call:
             return Hindrance("no_request", text, 0)
         verdict = judged.verdicts[judged.acting]
         hindrance = may_act(judged.journal, verdict.key)
-        if hindrance is None and verdict.name not in ("current", "successor"):
+        if verdict.name in STALE or (
+            hindrance is None and verdict.name not in ("current", "successor")
+        ):
             return Hindrance("kept_out", verdict.explain(), judged.journal.ended)
         return hindrance
 

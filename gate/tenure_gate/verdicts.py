@@ -117,9 +117,13 @@ class Verdict(Struct, frozen=True, gc=False, eq=False):
         """Say in plain words what it is and why."""
         known = self.known
         if known is not None and known.stripped:
+            why = "it was left over by a term that ended"
+            if self.name == "stale_unadmitted":
+                why = "nothing had admitted it, and nobody vouched for a person"
             return (
                 f"{known.key} was stripped as {self.name} at version {known.stripped}: "
-                "it stays out for ever; send it again under a new id"
+                f"{why}. It stays out for ever; what a person wants to say comes under "
+                "a new id, accepted or marked as human"
             )
         if known is None:
             return self._unknown()
@@ -197,7 +201,7 @@ class Verdict(Struct, frozen=True, gc=False, eq=False):
             case "missing_physical_id":
                 after = f"after the boundary of the term that ended at version {ended}"
                 if not ended:
-                    after = "behind no request that the ledger knows as later"
+                    after = "where its place says nothing"
                 return (
                     f"{key} stands {after}: what it is cannot be looked up, and is "
                     "never guessed at by its content; give it an id"

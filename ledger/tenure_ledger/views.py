@@ -65,7 +65,8 @@ def owner_view(ref: OwnerRef, state: State) -> OwnerView:
         positions = (state.quarantine.against, state.quarantine.version)
     if state.too_new:
         status, positions = "too_new", (state.too_new,)
-    waiting = [one for one in state.executions.listed() if one.accepted]
+    listed = [] if own.status == "deleted" else state.executions.listed()
+    waiting = [one for one in listed if one.accepted]
     waiting.sort(key=lambda one: one.accepted)
     children = sorted(own.children.values(), key=lambda child: child.version)
     return OwnerView(
@@ -85,7 +86,7 @@ def owner_view(ref: OwnerRef, state: State) -> OwnerView:
         terminal=own.terminal,
         checkpoint=state.recovery.checkpoint,
         waiting=tuple(one.key for one in waiting if not one.started),
-        open_executions=tuple(state.executions.listed()),
+        open_executions=tuple(listed),
         open_calls=state.effects.listed_calls(),
         open_approvals=state.effects.listed_approvals(),
         positions=positions,

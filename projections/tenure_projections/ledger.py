@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from tenure_ledger import ledger
+from tenure_ledger.errors import InvalidInput
 from tenure_ledger.methods.base import check_owner, check_seconds
 from tenure_ledger.rows import Column
-from tenure_ledger.values import OwnerRef, check_integer
+from tenure_ledger.values import OwnerRef, check_flag, check_integer, kind_of
 from tenure_projections.differences import Difference
 from tenure_projections.followers import Follower, ReadModel
 from tenure_projections.past import Past, differing, past
@@ -106,11 +107,14 @@ class Ledger(ledger.Ledger):
         No event is written. Raises `InvalidInput` for a table that is none.
         """
         tables = TABLES if table is None else (table_named(table),)
+        if progress is not None and not callable(progress):
+            msg = f"progress must be callable, not {kind_of(progress)}"
+            raise InvalidInput(msg)
         shell = self._shell
         return rebuild(
             shell.store,
             tables,
             shell.deadline_seconds,
-            check=check,
+            check=check_flag("check", check),
             progress=progress,
         )

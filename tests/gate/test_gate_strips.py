@@ -120,3 +120,56 @@ def test_a_strip_before_the_admission_wins_for_ever(
         admitting.get()
     assert verdicts(gate.apply(messages, two))["m3"] == "stale_unadmitted"
     assert count(world.ledger, e.StaleRequestStripped) == 1
+
+
+def test_an_acceptance_before_the_strip_wins_too(world: World) -> None:
+    """A person's message arrives while the gate holds it for a leftover."""
+    _, two = relayed(world.ledger)
+    gate = Gate(world)
+    patch = pytest.MonkeyPatch()
+    strip = world.ledger.strip_requests
+
+    def too_late(*how: object) -> int:
+        patch.undo()
+        world.open("p2").accept(S, "hey", "inbox", human=True)
+        return strip(*how)  # type: ignore[arg-type]
+
+    patch.setattr(world.ledger, "strip_requests", too_late)
+    view = gate.apply([user("m1"), user("hey"), user("ghost"), user("m2")], two)
+    assert verdicts(view)["hey"] == "queued"
+    assert gate.host.keys == ["ghost"]
+    assert texts(gate.apply([user("m1"), user("hey")], two, acting="hey"))[-1] == (
+        "text of hey"
+    )
+
+
+def test_a_cut_before_the_strip_makes_another_cut_the_measure(world: World) -> None:
+    """Another process cuts and begins anew between the look and the strip."""
+    _, two = relayed(world.ledger)
+    gate = Gate(world)
+    patch = pytest.MonkeyPatch()
+    strip = world.ledger.strip_requests
+
+    def too_late(*how: object) -> int:
+        patch.undo()
+        other = world.open("p2")
+        other.start(two, "m2")
+        other.retire(two, "accepted")
+        next_term(other, "m3", 3)
+        return strip(*how)  # type: ignore[arg-type]
+
+    patch.setattr(world.ledger, "strip_requests", too_late)
+    messages = [user("m1"), user("m3"), user("m2"), user("ghost")]
+    nothing = gate.nothing(messages, None, acting="m2")
+    assert verdicts(nothing.view) == {
+        "m1": "history",
+        "m3": "queued",
+        "m2": "history",
+        "ghost": "stale_unadmitted",
+    }
+    (cut,) = [
+        one.event.cut
+        for one in world.ledger.history(S)
+        if isinstance(one.event, e.StaleRequestStripped)
+    ]
+    assert cut == world.ledger.fresh_state(S).ownership.cut.version  # type: ignore[union-attr]

@@ -207,3 +207,48 @@ def test_a_zombie_of_any_term_is_refused_whatever_it_serves(world: World) -> Non
         for acting in (None, "m1", "m3", "ghost"):
             with world.refuses(TermRetired):
                 Gate(world).apply(LIST, zombie, acting=acting)
+
+
+def test_a_boundary_that_the_host_names_is_the_last_of_the_past(world: World) -> None:
+    """The host's own message, which the ledger never heard of, ends the past."""
+    ledger = world.ledger
+    ledger.retire(first_term(ledger), "accepted", None, boundary="x")
+    two = next_term(ledger, "m2")
+    messages = [user("m1"), user("old"), user("x"), user("new"), user("m2")]
+    gate = Gate(world)
+    assert verdicts(gate.apply(messages, two)) == {
+        "m1": "history",
+        "old": "history",
+        "x": "history",
+        "new": "stale_unadmitted",
+        "m2": "successor",
+    }
+
+
+def test_a_list_that_lost_the_boundary_has_its_past_up_to_what_was_started_last(
+    world: World,
+) -> None:
+    ledger = world.ledger
+    one = first_term(ledger)
+    for key in ("m2", "m3"):
+        ledger.admit(one, key, "human")
+        ledger.start(one, key)
+    ledger.retire(one, "accepted", None)
+    two = next_term(ledger, "m4")
+    # `m3`, the boundary, was compacted away.
+    messages = [user("m1"), user("a"), user("m2"), user("b"), user("m4")]
+    gate = Gate(world)
+    assert verdicts(gate.apply(messages, two)) == {
+        "m1": "history",
+        "a": "history",
+        "m2": "history",
+        "b": "stale_unadmitted",
+        "m4": "successor",
+    }
+    # And here everything that was started: only what stands before is the past.
+    view = gate.apply([user("c"), user("m4"), user("d")], two, acting="m4")
+    assert verdicts(view) == {
+        "c": "history",
+        "m4": "successor",
+        "d": "stale_unadmitted",
+    }

@@ -204,3 +204,20 @@ def test_a_side_call_asks_for_the_caller_alone(world: World) -> None:
     with world.refuses(TermRetired):
         gate.apply(summary, two, side=True)
     gate.nothing(summary, None, side=True)
+
+
+def test_a_notice_given_to_what_nobody_began_with_waits_for_the_next_term(
+    world: World,
+) -> None:
+    """A host without an authority starts by itself, and this one never did."""
+    two = broken_off(world.ledger)
+    gate = Gate(world)
+    assert gate.apply(LIST, None).notices == (UNFINISHED,)
+    world.ledger.retire(two, "accepted")
+    three = next_term(world.ledger, "m4", 3)
+    # The list need not even hold any more what it was given to.
+    view = gate.apply([*LIST[:-1], user("m4")], three)
+    assert view.notices == (UNFINISHED,)
+    view = gate.apply([*LIST, user("m4")], three)
+    assert view.notices == (UNFINISHED,)
+    assert verdicts(view)["m3"] == "stale_admitted"

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from following import Counts
 from tenure import (
     ChatExecutionKey,
     Evidence,
@@ -135,6 +136,7 @@ MOMENTS: list[Any] = [
 
 TAKES: dict[str, list[Any]] = {
     "owner": [*ONE_OF, None],
+    "owner or nothing": ONE_OF,
     "authority": [*ONE_OF, None, S],
     "id": [*IDS, None],
     "id or nothing": IDS,
@@ -158,6 +160,13 @@ TAKES: dict[str, list[Any]] = {
     "call": [*THINGS, *NUMBERS, *TEXTS, None, 7, "xyz", (), ("m1",), ("m1", 5)],
     "key or call": [*IDS, None, ("m1",), ("m1", None), ("m1", "c1", "x"), (1, 2)],
     "head": [*ONE_OF, (0, 0, ""), {"position": 0}],
+    "place": [*INTEGERS, None, *[one for one in MOMENTS if one is not None]],
+    "table": [*THINGS, *NUMBERS, 7, "", "nowhere", "stored_events"],
+    "one table": [*THINGS, *NUMBERS, None, 7, "", "nowhere", "stored_events"],
+    "progress": [*[one for one in THINGS if one is not Ledger], 7, "show it"],
+    "stop": [*THINGS, *NUMBERS, 7, "now"],
+    "model": [*ONE_OF, None],
+    "budget": [one for one in SECONDS if one is not None],
     "strips": [*ONE_OF, None, *[[bad] for bad in STRIPS], iter(STRIPS)],
     "verdicts": [
         *[thing for thing in ONE_OF if thing],
@@ -225,6 +234,16 @@ PARAMETERS: dict[str, str] = {
     "key": "key",
     "call": "call",
     "key_or_call": "key or call",
+    "at": "place",
+    "a": "place",
+    "b": "place",
+    "table": "table",
+    "check": "flag",
+    "progress": "progress",
+    "stop": "stop",
+    "model": "model",
+    "events_max": "integer",
+    "seconds_max": "budget",
     "since": "head",
     "against": "head",
 }
@@ -236,6 +255,9 @@ ELSEWHERE: dict[str, str] = {
     "clear_checkpoint.reason": "id",
     "body.digest": "id",
     "revoke.grants": "ids or nothing",
+    "rows.table": "one table",
+    "rows.owner": "owner or nothing",
+    "diff.owner": "owner or nothing",
 }
 
 METHODS = sorted(
@@ -283,6 +305,11 @@ def given(world: World) -> Mapping[str, Any]:
         "keep": 1,
         "history_rewrite_generation": 1,
         "grants": ["read"],
+        "at": 1,
+        "a": 1,
+        "b": 2,
+        "table": "recovery_owners",
+        "model": Counts(),
         "payload": RuntimeRestartQueuedSubmission(submission_key="m1"),
         "key": ChatExecutionKey("ses_1", "m1"),
         "call": call,

@@ -109,7 +109,7 @@ print(dump(right_tables(SQLiteStore(Path(sys.argv[1])))))
 def test_the_hash_seed_changes_nothing(world: World, seed: int) -> None:
     path = world.url.removeprefix("sqlite:///").partition("?")[0]
     here = Path(__file__).parent
-    done = subprocess.run(  # noqa: S603  our own program
+    done = subprocess.run(
         [sys.executable, "-c", REPLAY, path, str(here), str(here.parent / "support")],
         env={"PYTHONHASHSEED": str(seed)},
         capture_output=True,

@@ -154,6 +154,8 @@ class GateWalk:
             at = right_acting(log, requests)
         else:
             at = acting
+        if view.verdicts:
+            assert view.acting == (None if at is None else requests[at].key)
         names = [verdict.name for verdict in view.verdicts]
         assert names == right_verdicts(log, requests, at), (names, requests, at)
         assert [verdict.key for verdict in view.verdicts] == [

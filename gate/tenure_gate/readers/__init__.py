@@ -7,7 +7,12 @@ message with one tool result less) is a new object.
 from tenure_gate.readers.anthropic import AnthropicReader
 from tenure_gate.readers.openai import OpenAIReader
 from tenure_gate.readers.opencode import OpenCodeReader
-from tenure_gate.readers.protocol import Message, MessageReader, Role
+from tenure_gate.readers.protocol import (
+    Message,
+    MessageReader,
+    Role,
+    check_reader,
+)
 from tenure_gate.readers.transcripts import (
     Format,
     Transcript,
@@ -24,6 +29,7 @@ __all__ = [
     "OpenCodeReader",
     "Role",
     "Transcript",
+    "check_reader",
     "guess_reader",
     "load_transcript",
 ]

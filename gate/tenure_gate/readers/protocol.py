@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, Literal, Protocol, TypeAlias
 
-__all__ = ["Human", "Message", "MessageReader", "Role"]
+from tenure_ledger.errors import InvalidInput
+
+__all__ = ["Human", "Message", "MessageReader", "Role", "check_reader"]
 
 Message: TypeAlias = Any
 """A host's message: whatever its reader reads."""
@@ -75,3 +78,29 @@ class MessageReader(Protocol):
         ``results`` are positions in what `results` returned.
         """
         ...
+
+
+_METHODS = (
+    "role",
+    "id",
+    "parent",
+    "calls",
+    "results",
+    "human",
+    "same",
+    "note",
+    "replace",
+    "part",
+)
+
+
+def check_reader(reader: MessageReader) -> MessageReader:
+    """Return the reader, or raise `InvalidInput` for what cannot be one."""
+    if inspect.isclass(reader):
+        msg = f"reader must be an object, not the class {reader.__name__}: make one"
+        raise InvalidInput(msg)
+    lacking = [name for name in _METHODS if not callable(getattr(reader, name, None))]
+    if lacking:
+        msg = f"reader must have the methods {', '.join(lacking)}"
+        raise InvalidInput(msg)
+    return reader

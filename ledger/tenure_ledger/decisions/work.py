@@ -259,7 +259,8 @@ def fence(state: State, authority: Authority) -> Rejection | None:
         return refuse(
             TermRetired,
             f"your term of {owner} ended by the cut at version {at}; {now} "
-            f"generation {own.generation}: stop working; succeed begins the next term",
+            f"generation {own.generation}: stop working"
+            + ("" if holder else "; succeed begins the next term"),
             holder=holder,
             generation=own.generation,
             cut=at,

@@ -155,7 +155,8 @@ def _dispatch(
     known = state.calls.get((event.key, event.call_id))
     if known is None:
         return state
-    return _put_call(state, replace(known, dispatched=version))
+    known = replace(known, dispatched=version, dispatched_at=event.recorded_at)
+    return _put_call(state, known)
 
 
 def _judge_completed(

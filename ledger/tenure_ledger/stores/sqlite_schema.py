@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,6 +19,7 @@ from tenure_ledger.errors import (
     SchemaTooNew,
     StoreUnavailable,
 )
+from tenure_ledger.rows import TableSpec
 from tenure_ledger.stores.sqlite_connect import (
     BUSY_SLICE_SECONDS,
     Access,
@@ -51,7 +53,8 @@ _TABLES = frozenset({"stored_events", "commands", "payloads"})
 class _Found(NamedTuple):
     application_id: int
     schema_version: int
-    tables: frozenset[str]
+    tables: Mapping[str, frozenset[str]]
+    """Each table's columns."""
     kept: frozenset[str]
     """Tables that every writer must keep in the transaction of its events."""
 
@@ -143,13 +146,14 @@ def _found_at_once(db: sqlite3.Connection) -> _Found:
 def _found(db: sqlite3.Connection) -> _Found:
     (application_id,) = db.execute("PRAGMA application_id").fetchone()
     (schema_version,) = db.execute("PRAGMA user_version").fetchone()
-    names = _names(db, "table_names")
-    kept = _names(db, "kept_tables") if "kept_tables" in names else frozenset[str]()
-    return _Found(application_id, schema_version, names, kept)
-
-
-def _names(db: sqlite3.Connection, query: str) -> frozenset[str]:
-    return frozenset(name for (name,) in db.execute(sql(query)))
+    columns: dict[str, set[str]] = {}
+    for table, column in db.execute(sql("table_columns")):
+        columns.setdefault(table, set()).add(column)
+    tables = {table: frozenset(names) for table, names in columns.items()}
+    kept = frozenset[str]()
+    if "kept_tables" in tables:
+        kept = frozenset(name for (name,) in db.execute(sql("kept_tables")))
+    return _Found(application_id, schema_version, tables, kept)
 
 
 def _is_complete(found: _Found, tables: Tables, path: str) -> bool:
@@ -169,13 +173,22 @@ def _is_complete(found: _Found, tables: Tables, path: str) -> bool:
         )
     if found.schema_version < SCHEMA_VERSION:
         return False
-    if not found.tables >= _TABLES:
-        missing = ", ".join(sorted(_TABLES - found.tables))
+    if not found.tables.keys() >= _TABLES:
+        missing = ", ".join(sorted(_TABLES - found.tables.keys()))
         raise Corrupt(f"{path} has lost its tables ({missing}): restore a backup.")
-    kept = frozenset(spec.name for spec in tables.kept)
-    tables.lacking = found.kept - kept
-    wanted = kept | {spec.name for spec in tables.others}
-    return found.kept >= kept and found.tables >= wanted
+    tables.lacking = found.kept - {spec.name for spec in tables.kept}
+    others = {spec.name for spec in tables.others}
+    return not _to_make(found, tables) and found.tables.keys() >= others
+
+
+def _to_make(found: _Found, tables: Tables) -> list[TableSpec]:
+    """Return the tables beside the events that are missing or have other columns."""
+    return [
+        spec
+        for spec in tables.kept
+        if spec.name not in found.kept
+        or found.tables.get(spec.name) != frozenset(spec.columns)
+    ]
 
 
 def _migrate(place: Place, tables: Tables) -> None:
@@ -202,17 +215,19 @@ def _migrate(place: Place, tables: Tables) -> None:
 def _make_tables(
     db: sqlite3.Connection, found: _Found, tables: Tables, path: str
 ) -> None:
-    """Make what is missing; a table that must agree with the events is filled."""
+    """Make what is missing; a table that must agree with the events is filled.
+
+    One that somebody changed is made anew: it holds nothing but what follows from them.
+    """
+    new = _to_make(found, tables)
+    for spec in new:
+        db.execute(f'DROP TABLE IF EXISTS "{spec.name}"')
     for spec in (*tables.kept, *tables.others):
         db.execute(spec.create["sqlite"])
-    new = [
-        spec.name
-        for spec in tables.kept
-        if spec.name not in found.kept or spec.name not in found.tables
-    ]
+    names = [spec.name for spec in new]
     if new and tables.fill is not None:
-        tables.apply(db, tables.fill(Reading(db, tables, path), new))
-    db.executemany(sql("keep_table"), [(name,) for name in new])
+        tables.apply(db, tables.fill(Reading(db, tables, path), names))
+    db.executemany(sql("keep_table"), [(name,) for name in names])
 
 
 def _statements(script: str) -> list[str]:

@@ -309,5 +309,5 @@ def _refused_event(error: sqlite3.IntegrityError, path: str) -> Exception:
 def _refused_row(error: sqlite3.IntegrityError, path: str) -> Exception:
     return Corrupt(
         f"A table in {path} refused a row ({error}); nothing was written. The table "
-        "does not agree with the ledger: rebuild it from the ledger."
+        "does not agree with the ledger: make it anew with `tenure rebuild`."
     )

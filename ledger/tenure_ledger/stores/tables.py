@@ -25,7 +25,8 @@ def unknown_table(table: str) -> InvalidInput:
 def taken_table(table: str) -> InvalidInput:
     """Return the refusal of a second table of one name."""
     return InvalidInput(
-        f"This ledger has another table {table!r}: give yours a name of its own.",
+        f"This ledger has a table {table!r} already, with other columns or of another "
+        "use: give yours a new name.",
         table=table,
     )
 

@@ -1,6 +1,7 @@
 """The tables that are written in the same transaction as the events."""
 
 from tenure_ledger.errors import InvalidInput
+from tenure_ledger.values import kind_of
 from tenure_projections.tables.approvals import APPROVALS
 from tenure_projections.tables.calls import TOOL_CALLS
 from tenure_projections.tables.checkpoints import RUNTIME_RESTART_CHECKPOINTS
@@ -35,4 +36,5 @@ def table_named(name: object) -> Table:
         if table.spec.name == name:
             return table
     names = ", ".join(table.spec.name for table in TABLES)
-    raise InvalidInput(f"there is no table {name!r}: the tables are {names}")
+    asked = repr(name) if isinstance(name, str) else kind_of(name)
+    raise InvalidInput(f"there is no table {asked}: the tables are {names}")

@@ -60,7 +60,7 @@ def _absorbed(known: Execution | None) -> tuple[str, ...]:
 
 def _moved(change: Change) -> bool:
     before, after = change.before.ownership, change.after.ownership
-    return (before.term, before.running) != (after.term, after.running)
+    return (before.term, before.status) != (after.term, after.status)
 
 
 def _row(state: State, key: Key, _body: Body) -> Row | None:
@@ -100,6 +100,8 @@ def _status(state: State, known: Execution) -> str:
     own = state.ownership
     if not known.open:
         return "settled" if known.settled else "stripped"
+    if own.status == "deleted":
+        return "lapsed"
     if known.admitted and own.running and known.term == own.term:
         return "started" if known.started else "admitted"
     return "waiting" if known.accepted else "lapsed"
