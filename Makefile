@@ -48,8 +48,10 @@ wheel: $(READY)
 prove: $(READY) ## the proofs that need minutes, root or a browser
 	$(BIN)/python -m pytest --prove -m prove
 
-bench: $(READY) ## measure the ledger on this machine
+bench: $(READY) ## measure the ledger, the tables and the gate on this machine
 	$(BIN)/python bench/ledger.py
+	$(BIN)/python bench/projections.py
+	$(BIN)/python bench/gate.py
 
 clean: ## remove the environment and what the tools leave behind
 	rm -rf $(VENV) build dist htmlcov .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache

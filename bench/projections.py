@@ -104,8 +104,8 @@ def _commands(folder: Path, plan: Plan) -> str:
             "## One fenced command with its table rows, SQLite FULL",
             "",
             (
-                f"{plan.rounds} commands of each in random order. Targets: p50 / raw <= "
-                f"{TARGET_RAW}, p50 / plain <= {TARGET_PLAIN}."
+                f"{plan.rounds} commands of each in random order. Targets: p50 / raw "
+                f"<= {TARGET_RAW}, p50 / plain <= {TARGET_PLAIN}."
             ),
             "",
             table(head, lines),

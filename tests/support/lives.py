@@ -5,6 +5,7 @@ from __future__ import annotations
 from random import Random
 from typing import Literal
 
+from projected import mend
 from tenure import (
     Authority,
     Evidence,
@@ -64,8 +65,10 @@ class Lives:
             self._imported()
 
     def _append(self, owner: OwnerRef, *events: e.Event) -> None:
+        """Append what no command of these lives writes, and its rows beside it."""
         if self.imports:
             self.world.append(owner, *events)
+            mend(self.world.store(), owner.stream)
 
     def _agent(self, term: int) -> str:
         return f"manager/{self.number}/{term}"
@@ -202,7 +205,7 @@ class Lives:
         world = self.world
         owner = OwnerRef("job", f"job {self.number}")
         first, second = f"cron/{self.number}/1", f"cron/{self.number}/2"
-        world.append(
+        self._append(
             owner,
             e.OwnershipClaimed(author="import", generation=1, agent_id=first),
             e.OwnershipClaimed(author="import", generation=1, agent_id=second),
@@ -212,3 +215,4 @@ class Lives:
             world.ledger.resolve_quarantine(owner, 1 + self.number % 4 // 2, "Ana")
         if self.number % 5 == 0:
             world.append_unknown(owner, ignorable=True)
+            mend(world.store(), owner.stream)
