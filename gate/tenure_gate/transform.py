@@ -288,7 +288,7 @@ class _Call:
         policy = self._gate.unadmitted_human
         authority = self._authority if policy == "admit" else None
         wrote = False
-        for verdict in judged.verdicts:
+        for verdict in self._first_contact(judged) or judged.verdicts:
             key, known = verdict.key, verdict.known
             if verdict.name != "unadmitted_human" or policy == "refuse" or key is None:
                 continue
@@ -306,6 +306,19 @@ class _Call:
                 pass
             wrote = True
         return wrote
+
+    def _first_contact(self, judged: _Judged) -> list[Verdict] | None:
+        """Return the acting request alone where the ledger knows none of the list.
+
+        What stands before it was answered before the ledger was there: once it is
+        known, the next look sees that, and admits none of it.
+        """
+        if judged.acting is None or judged.journal.ended:
+            return None
+        acting = judged.verdicts[judged.acting]
+        if acting.place.first_known is not None or acting.name != "unadmitted_human":
+            return None
+        return [acting]
 
     def _strip(self, judged: _Judged) -> bool:
         """Put every leftover's strip on record, at the version it was judged at."""
@@ -417,7 +430,8 @@ class _Call:
             return Hindrance("no_request", text, 0)
         verdict = judged.verdicts[judged.acting]
         hindrance = may_act(judged.journal, verdict.key)
-        if verdict.name in STALE or (
+        stale = verdict.name in STALE and judged.journal.live_term
+        if stale or (
             hindrance is None and verdict.name not in ("current", "successor")
         ):
             return Hindrance("kept_out", verdict.explain(), judged.journal.ended)

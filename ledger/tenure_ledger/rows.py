@@ -1,4 +1,4 @@
-"""What a store keeps, and the port of two verbs that every store offers.
+"""What a store keeps, and the port that every store offers: `Store` and its `Unit`.
 
 Pure shapes, no I/O. A store keeps four things: events, the commands that wrote them,
 bodies by digest, and the rows of whatever tables it was opened with. All of one unit of
@@ -12,8 +12,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol
 
+from tenure_ledger.errors import Corrupt
+
 __all__ = [
     "GENESIS",
+    "LEDGER_TABLES",
     "BodyRow",
     "Column",
     "CommandRow",
@@ -21,7 +24,9 @@ __all__ = [
     "Doubtful",
     "EventRow",
     "Fill",
+    "Row",
     "RowChange",
+    "RowRefused",
     "Snapshot",
     "Store",
     "TableSpec",
@@ -32,8 +37,12 @@ __all__ = [
 GENESIS = bytes(32)
 """The hash before the first event of a stream, and the head of an empty ledger."""
 
+LEDGER_TABLES = frozenset({"stored_events", "commands", "payloads", "kept_tables"})
+"""The tables of a ledger in a database; a table that it is opened with is none."""
 
 Column = str | int | float | bytes | None
+Row = tuple[Column, ...]
+"""A row of a table: all its columns, in order."""
 
 
 class EventRow(NamedTuple):
@@ -79,14 +88,17 @@ class TableSpec(NamedTuple):
     """The primary key: some of ``columns``."""
     create: Mapping[str, str]
     """One statement, idempotent (``IF NOT EXISTS``), by dialect: ``sqlite`` ..."""
+    unique: str | None = None
+    """A column in which no two rows have one value. A value that another row has, which
+    only an import can bring about, is put as NULL: the first row keeps it."""
 
 
 class RowChange(NamedTuple):
-    """Put one row (all columns, in order), or delete it (``row`` is None)."""
+    """Put one row, or delete it (``row`` is None)."""
 
     table: str
     key: tuple[Column, ...]
-    row: tuple[Column, ...] | None
+    row: Row | None
 
 
 class Snapshot(Protocol):
@@ -111,7 +123,7 @@ class Snapshot(Protocol):
 
     def rows(
         self, table: str, where: Mapping[str, Column] | None = None
-    ) -> Iterator[tuple[Column, ...]]:
+    ) -> Iterator[Row]:
         """Yield a table's rows by key, those that match ``where`` if it is given.
 
         Raises `InvalidInput` when the store was not opened with this table.
@@ -145,12 +157,12 @@ class Unit(Protocol):
         """Return the stored body, None when it was erased or never stored."""
         ...
 
-    def rows(
-        self, table: str, where: Mapping[str, Column]
-    ) -> Sequence[tuple[Column, ...]]:
+    def rows(self, table: str, where: Mapping[str, Column]) -> Sequence[Row]:
         """Return a table's rows with these values, by key, as this unit sees them.
 
-        Raises `InvalidInput` when the store was not opened with this table.
+        What was read stays so until `commit`; a store that cannot hold others back
+        raises `Conflict` there. Raises `InvalidInput` when the store was not opened
+        with this table.
         """
         ...
 
@@ -165,7 +177,11 @@ class Unit(Protocol):
         """Add one command's rows (and erase all bodies of some streams).
 
         Return the positions given to ``events``, in their order. Versions were read in
-        this unit; a store that cannot hold them still raises `Conflict`.
+        this unit; a store that cannot hold them still raises `Conflict`. What is erased
+        goes before ``bodies`` are added, so the command's own stay. ``changes`` is lazy
+        and consumed last, one by one: making one may read, by `body`, what this call
+        has added. A row that its table refuses raises `RowRefused`, and the unit is
+        over; the memory store knows keys and no other constraint, and refuses none.
         """
         ...
 
@@ -192,6 +208,13 @@ class Unit(Protocol):
         says that nothing was written.
         """
         ...
+
+
+class RowRefused(Corrupt):
+    """A table refused a row, of which `Unit.add` was told; nothing was written.
+
+    To whoever calls the ledger it is a `Corrupt` like any other.
+    """
 
 
 class Conflict(Exception):  # noqa: N818  never leaves the shell

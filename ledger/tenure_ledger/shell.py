@@ -11,7 +11,6 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from datetime import MAXYEAR, MINYEAR, UTC, datetime
 from time import monotonic
-from typing import NamedTuple, Protocol, runtime_checkable
 
 from tenure_ledger.cache import Cache, caught_up
 from tenure_ledger.decisions.decide import decide, reach
@@ -30,59 +29,25 @@ from tenure_ledger.events import Recorded
 from tenure_ledger.folds.stream import State
 from tenure_ledger.freshness import Freshness
 from tenure_ledger.grouping import Answer, Grouping, Job
+from tenure_ledger.hook import Change, Tables
 from tenure_ledger.rows import (
     CommandRow,
     Conflict,
     Doubtful,
     RowChange,
-    Snapshot,
     Store,
-    TableSpec,
     Unit,
 )
 from tenure_ledger.sealing import Sealed, command_digest, load_outcome, seal
 from tenure_ledger.values import kind_of
 
-__all__ = ["Change", "Clock", "Shell", "Tables"]
+__all__ = ["Clock", "Shell"]
 
 Clock = Callable[[], datetime]
 """Returns the time now, with a time zone."""
 
 _YEARS = range(MINYEAR + 1, MAXYEAR - 99)
 """Behind them there is room for the longest lease and for any zone."""
-
-
-class Change(NamedTuple):
-    """What one command did to one stream."""
-
-    before: State
-    after: State
-    events: Sequence[Recorded]
-    """What it appended there, in order; positions are not given yet (0)."""
-
-
-@runtime_checkable
-class Tables(Protocol):
-    """Tables that are written in the same transaction as the events."""
-
-    @property
-    def specs(self) -> Sequence[TableSpec]:
-        """The tables, created when the ledger is set up."""
-        ...
-
-    def fill(self, snapshot: Snapshot, names: Sequence[str], /) -> Iterable[RowChange]:
-        """Return the rows of these tables, which are new in a ledger with events."""
-        ...
-
-    def changes(
-        self, changes: Sequence[Change], body: Callable[[str, str], bytes | None], /
-    ) -> Iterable[RowChange]:
-        """Return the row changes of one command, in the order to apply.
-
-        ``body`` takes a stream and a digest and returns what is stored under it, the
-        command's own bodies included, None when there is nothing.
-        """
-        ...
 
 
 class Shell:

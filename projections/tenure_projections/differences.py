@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tenure_ledger.rows import Column
-from tenure_ledger.stores.tables import sql_order
-from tenure_projections.tables.shape import Key, Row, Table
+from tenure_ledger.columns import sql_order
+from tenure_ledger.rows import Column, Row
+from tenure_projections.tables.shape import Key, Table
 
 __all__ = ["Difference", "difference", "unlike"]
 

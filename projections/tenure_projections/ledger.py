@@ -111,10 +111,13 @@ class Ledger(ledger.Ledger):
             msg = f"progress must be callable, not {kind_of(progress)}"
             raise InvalidInput(msg)
         shell = self._shell
+        if not check_flag("check", check):
+            # A table that somebody dropped or altered is made anew.
+            shell.store.setup()
         return rebuild(
             shell.store,
             tables,
             shell.deadline_seconds,
-            check=check_flag("check", check),
+            check=check,
             progress=progress,
         )

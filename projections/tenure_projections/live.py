@@ -7,16 +7,17 @@ from functools import partial
 from itertools import combinations
 
 from tenure_ledger.folds.stream import State
+from tenure_ledger.hook import Change
 from tenure_ledger.lean import load
-from tenure_ledger.rows import RowChange, Snapshot, TableSpec
-from tenure_ledger.shell import Change
+from tenure_ledger.rows import Row, RowChange, Snapshot, TableSpec
 from tenure_projections.tables import TABLES, Table
-from tenure_projections.tables.shape import Body, Key, Row
+from tenure_projections.tables.shape import Body, Key
 
 __all__ = ["LiveTables", "rows_of"]
 
 
-_PARTS = ("ownership", "executions", "recovery", "effects", "notices", "relay")
+_PARTS = sorted(frozenset[str]().union(*(table.parts for table in TABLES)))
+"""The parts of a state that any table is made from."""
 
 
 class LiveTables:

@@ -14,7 +14,7 @@ from tenure_ledger.errors import InvalidInput
 from tenure_ledger.folds.stream import State
 from tenure_ledger.lean import load
 from tenure_ledger.methods.base import check_moment, check_owner
-from tenure_ledger.rows import Column, Store
+from tenure_ledger.rows import Column, Row, Store
 from tenure_ledger.values import OwnerRef, check_integer, kind_of
 from tenure_ledger.views import OwnerView, owner_view
 from tenure_projections.differences import Difference, difference, unlike
@@ -22,7 +22,7 @@ from tenure_projections.live import rows_of
 from tenure_projections.moments import latest_until, whole
 from tenure_projections.shadow import Shadow, fill, upto
 from tenure_projections.tables import TABLES, table_named
-from tenure_projections.tables.shape import Row, Table
+from tenure_projections.tables.shape import Table
 
 __all__ = ["Past", "differing", "past"]
 

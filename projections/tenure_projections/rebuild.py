@@ -16,10 +16,18 @@ from typing import NamedTuple, Protocol
 from tenure_ledger.errors import Contended, Corrupt, StoreUnavailable
 from tenure_ledger.folds.stream import State
 from tenure_ledger.lean import load
-from tenure_ledger.rows import Conflict, Doubtful, EventRow, RowChange, Snapshot, Store
+from tenure_ledger.rows import (
+    Conflict,
+    Doubtful,
+    EventRow,
+    Row,
+    RowChange,
+    Snapshot,
+    Store,
+)
 from tenure_projections.differences import Difference, difference, unlike
 from tenure_projections.shadow import Progress, Shadow, fill
-from tenure_projections.tables.shape import Key, Row, Table
+from tenure_projections.tables.shape import Key, Table
 
 __all__ = ["DIFFERENCES_MAX", "Rebuilt", "rebuild"]
 
@@ -147,6 +155,7 @@ def _put_right(
                 ahead = store.horizon()
                 _catch_up(shadow, store, unit, position)
                 position = ahead
+                unit.expect(shadow.versions(table))
                 unit.add((), None, (), _changes(shadow, table))
                 unit.commit()
         except (Conflict, Doubtful) as problem:

@@ -16,9 +16,9 @@ import msgspec
 from tenure_ledger.errors import StoreFull, StoreUnavailable
 from tenure_ledger.folds.stream import State
 from tenure_ledger.lean import load
-from tenure_ledger.rows import EventRow, Store
+from tenure_ledger.rows import EventRow, Row, Store
 from tenure_projections.live import rows_of
-from tenure_projections.tables.shape import Body, Key, Row, Table
+from tenure_projections.tables.shape import Body, Key, Table
 from tenure_projections.tables.stream_states import STREAM_STATES
 
 __all__ = ["Progress", "Shadow", "fill", "upto"]
@@ -84,6 +84,7 @@ class Shadow:
         """Put the rows of a stream in the place of those that it has here."""
         stream, spared = state.stream, self._spare and bool(state.too_new)
         with _told():
+            self._db.execute(_FOLD, (stream, state.version))
             if spared:
                 self._db.execute(_SPARE, (stream,))
             for table in self.tables:
@@ -135,6 +136,12 @@ class Shadow:
                     yield tuple(key), row
                 last = key
 
+    def versions(self, table: Table) -> dict[str, int]:
+        """Return which streams, folded up to where, say what `noted` yields."""
+        sql = self._sql[table.spec.name]
+        with _told():
+            return dict(self._db.execute(sql.versions))
+
 
 def fill(
     shadow: Shadow, store: Store, position: int, progress: Progress | None = None
@@ -166,10 +173,12 @@ def upto(position: int, rows: Sequence[EventRow]) -> Sequence[EventRow]:
 
 _CREATE = (
     "CREATE TABLE streams (name TEXT PRIMARY KEY)",
+    "CREATE TABLE folded (stream TEXT PRIMARY KEY, version INTEGER) WITHOUT ROWID",
     "CREATE TABLE spared (stream TEXT PRIMARY KEY) WITHOUT ROWID",
 )
 _NAME = "INSERT INTO streams VALUES (?)"
 _NAMED = "SELECT name FROM streams ORDER BY rowid"
+_FOLD = "INSERT OR REPLACE INTO folded VALUES (?, ?)"
 _SPARE = "INSERT OR IGNORE INTO spared VALUES (?)"
 _SPARED = "SELECT 1 FROM spared WHERE stream = ?"
 
@@ -217,6 +226,11 @@ class _Statements:
             f"SELECT {row}, {noted} FROM {name}_noted AS n "  # noqa: S608
             f"LEFT JOIN {name} ON {same} WHERE packed IS NOT NULL OR n.of IS NULL "
             "OR n.of NOT IN (SELECT stream FROM spared) ORDER BY n.rowid, stream"
+        )
+        self.versions = (
+            f"SELECT said, coalesce(version, 0) FROM (SELECT of AS said "  # noqa: S608
+            f"FROM {name}_noted UNION SELECT stream FROM {name}_noted AS n JOIN {name} "
+            f"ON {same}) LEFT JOIN folded ON stream = said WHERE said IS NOT NULL"
         )
 
     def unique(self, row: Row) -> object:

@@ -159,12 +159,17 @@ def test_an_older_schema_is_migrated(path: Path, store: SQLiteStore) -> None:
         assert db.execute("PRAGMA user_version").fetchone() == (SCHEMA_VERSION,)
 
 
-def test_a_ledger_that_lost_a_table_is_corrupt(path: Path, store: SQLiteStore) -> None:
+@pytest.mark.parametrize(
+    "table", ["stored_events", "commands", "payloads", "kept_tables"]
+)
+def test_a_ledger_that_lost_a_table_is_corrupt(
+    path: Path, store: SQLiteStore, table: str
+) -> None:
     append(store, event("a", 1))
     store.close()
     with closing(sqlite3.connect(path)) as db:
-        db.execute("DROP TABLE payloads")
-    assert_refused(path, Corrupt, r"lost its tables \(payloads\)")
+        db.execute(f"DROP TABLE {table}")
+    assert_refused(path, Corrupt, rf"lost its tables \({table}\): restore a backup")
 
 
 def test_a_table_dropped_under_an_open_store_is_corrupt(

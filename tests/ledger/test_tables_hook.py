@@ -25,8 +25,9 @@ from tenure import (
 )
 from tenure_ledger.events import ToolCallIntended
 from tenure_ledger.folds.stream import State, evolve
+from tenure_ledger.hook import Change
 from tenure_ledger.rows import Column, RowChange, TableSpec
-from tenure_ledger.shell import Change, Shell
+from tenure_ledger.shell import Shell
 from tenure_ledger.stores import MemoryStore, SQLiteStore, open_store
 from worlds import World
 

@@ -25,8 +25,9 @@ from tenure import (
     open_ledger,
 )
 from tenure_ledger.events import SubmissionAccepted
+from tenure_ledger.hook import Change
 from tenure_ledger.opening import open_shell
-from tenure_ledger.shell import Change, Shell
+from tenure_ledger.shell import Shell
 from tenure_ledger.stores import SQLiteStore
 from together import Hook, HookError, together
 from witness import violations

@@ -149,6 +149,19 @@ def test_rows_whose_streams_move_on_before_the_unit_are_right_after_it(
     hold_right(desk)
 
 
+@pytest.mark.parametrize("act", [lambda _: None, move], ids=["idle", "meanwhile"])
+def test_the_unit_expects_the_streams_of_its_rows_where_they_were_folded(
+    desk: Meddled, act: Callable[[Ledger], object]
+) -> None:
+    prepare(desk)
+    desk.other.accept(OwnerRef("session", "right"), "m1", "inbox")
+    spoil_owners(desk)
+    desk.before_the_unit(act)
+    desk.ledger.rebuild(OWNERS)
+    heads = {stream: len(desk.store.tail(stream, 1)) for stream in (A.stream, B.stream)}
+    assert desk.expected == heads
+
+
 def test_an_owner_that_ends_before_the_unit_is_right_after_it(desk: Meddled) -> None:
     prepare(desk)
     spoil_owners(desk)

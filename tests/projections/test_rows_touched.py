@@ -20,7 +20,7 @@ from event_strategies import events, histories, record, unknowns
 from projected import Rows
 from tenure import Event, Recorded, Unknown
 from tenure_ledger.folds.stream import State, evolve
-from tenure_ledger.shell import Change
+from tenure_ledger.hook import Change
 from tenure_projections.live import LiveTables, rows_of
 from tenure_projections.tables import TABLES
 

@@ -10,9 +10,10 @@ import pytest
 
 from tenure import Ledger, OwnerRef
 from tenure_ledger.events import StripVerdict
+from tenure_ledger.hook import Change
 from tenure_ledger.opening import open_shell
 from tenure_ledger.rows import RowChange, Snapshot, TableSpec
-from tenure_ledger.shell import Change, Shell
+from tenure_ledger.shell import Shell
 from tenure_projections.live import LiveTables
 from together import WAIT_SECONDS, Hook, HookError
 from worlds import World

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -33,10 +33,16 @@ class _Meddling:
         self.snapshots = 0
         self.losses: list[Exception] = []
         self.lost = 0
+        self.expected: Mapping[str, int] = {}
 
     def unit(self, unit: _U) -> _U:
-        """Let its commit lose the answer, for as long as there is a loss left."""
-        commit = unit.commit
+        """Note what it expects; lose the answer to its commit while losses are left."""
+        commit, expect = unit.commit, unit.expect
+        self.expected = {}
+
+        def note(reads: Mapping[str, int]) -> None:
+            self.expected = reads
+            expect(reads)
 
         def commit_and_lose() -> None:
             commit()
@@ -44,6 +50,7 @@ class _Meddling:
                 self.lost += 1
                 raise self.losses.pop()
 
+        setattr(unit, "expect", note)  # noqa: B010  mypy forbids a method
         setattr(unit, "commit", commit_and_lose)  # noqa: B010  mypy forbids a method
         return unit
 
@@ -146,6 +153,11 @@ class Meddled:
     def lost(self) -> int:
         """How many answers were lost."""
         return self._meddling.lost
+
+    @property
+    def expected(self) -> Mapping[str, int]:
+        """What the last unit that was begun expects of streams."""
+        return self._meddling.expected
 
     def close(self) -> None:
         """Close both."""

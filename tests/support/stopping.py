@@ -21,8 +21,9 @@ from tenure import (
     OwnerRef,
     RuntimeRestartReactionLoopState,
 )
+from tenure_ledger.hook import Change
 from tenure_ledger.rows import RowChange, Snapshot, TableSpec
-from tenure_ledger.shell import Change, Shell
+from tenure_ledger.shell import Shell
 from tenure_ledger.stores import SQLiteStore
 from tenure_ledger.stores.sqlite_unit import SQLiteUnit
 

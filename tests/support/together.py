@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from threading import Barrier, Event, Thread
 from typing import TypeVar
 
+from tenure_ledger.hook import Change
 from tenure_ledger.rows import RowChange, Snapshot, TableSpec
-from tenure_ledger.shell import Change
 
 __all__ = ["Hook", "together"]
 

@@ -97,7 +97,8 @@ _METHODS = (
 def check_reader(reader: MessageReader) -> MessageReader:
     """Return the reader, or raise `InvalidInput` for what cannot be one."""
     if inspect.isclass(reader):
-        msg = f"reader must be an object, not the class {reader.__name__}: make one"
+        name = getattr(reader, "__name__", "given")
+        msg = f"reader must be an object, not the class {name}: make one"
         raise InvalidInput(msg)
     lacking = [name for name in _METHODS if not callable(getattr(reader, name, None))]
     if lacking:

@@ -96,7 +96,7 @@ def _routes(kind: type[e.Event]) -> _Routes:
     )
 
 
-_ADVANCED = "generation-advanced.v1"
+_ADVANCED: str = e.GenerationAdvanced.model_fields["topic"].default
 _ROUTES = {topic: _routes(kind) for topic, kind in EVENTS.items()}
 """By topic the parts that an event touches, so that it costs only those."""
 _PLAIN = {

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from tenure_ledger.columns import (
+    check_columns,
+    sql_order,
+    taken_table,
+    unknown_table,
+    without_unique,
+)
 from tenure_ledger.rows import (
     BodyRow,
     Column,
     CommandRow,
     EventRow,
+    Row,
     RowChange,
     TableSpec,
 )
 from tenure_ledger.stores.memory_recorder import Recorder
-from tenure_ledger.stores.tables import (
-    check_columns,
-    sql_order,
-    taken_table,
-    unknown_table,
-)
 
-__all__ = ["Contents", "MemorySnapshot", "Row", "apply", "selected"]
+__all__ = ["Contents", "MemorySnapshot", "apply", "selected"]
 
-Row = tuple[Column, ...]
 _Rows = dict[Row, Row]
 _Bodies = Mapping[str, Mapping[str, BodyRow]]
 
@@ -130,7 +131,13 @@ def apply(rows: _Rows, spec: TableSpec, change: RowChange) -> None:
         rows.pop(change.key, None)
         return
     named = dict(zip(spec.columns, change.row, strict=True))
-    rows[tuple(named[column] for column in spec.key)] = change.row
+    key = tuple(named[column] for column in spec.key)
+    row = change.row
+    if spec.unique is not None and (value := named[spec.unique]) is not None:
+        place = spec.columns.index(spec.unique)
+        if any(other[place] == value for at, other in rows.items() if at != key):
+            row = without_unique(spec, row)
+    rows[key] = row
 
 
 def selected(rows: _Rows, spec: TableSpec, where: Mapping[str, Column]) -> list[Row]:

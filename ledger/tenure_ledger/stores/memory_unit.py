@@ -15,10 +15,11 @@ from tenure_ledger.rows import (
     CommandRow,
     Conflict,
     EventRow,
+    Row,
     RowChange,
 )
 from tenure_ledger.stores.fair_lock import FairLock, overdue
-from tenure_ledger.stores.memory_contents import Contents, Row, apply, selected
+from tenure_ledger.stores.memory_contents import Contents, apply, selected
 
 __all__ = ["MemoryUnit"]
 

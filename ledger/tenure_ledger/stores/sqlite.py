@@ -152,8 +152,14 @@ class SQLiteStore:
     def define(self, specs: Sequence[TableSpec]) -> None:
         """Create further tables, which only their own writer keeps, if missing."""
         self._check()
+        new = [spec for spec in specs if spec not in self._tables.others]
         self._tables.define(specs)
-        self._prepare(_SETUP_SECONDS)
+        try:
+            self._prepare(_SETUP_SECONDS)
+        except BaseException:
+            # What could not be made is nothing that others have to wait for.
+            self._tables.forget(new)
+            raise
 
     def setup(self) -> None:
         """Create or migrate what is missing; safe to call again and at once."""

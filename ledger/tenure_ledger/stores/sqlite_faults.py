@@ -64,7 +64,13 @@ def translate(error: sqlite3.Error, path: str) -> Fault | Refused:
             f"{path} is not a SQLite database, or its first page is damaged: give "
             "another path, or restore a backup."
         )
-    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_FORMAT, sqlite3.SQLITE_ERROR):
+    if code == sqlite3.SQLITE_ERROR:
+        return Corrupt(
+            f"A table of {path} is not as it was made ({error}); nothing was written. "
+            "A table beside the events holds nothing of its own: `tenure rebuild` "
+            "makes it anew. For stored_events, commands or payloads restore a backup."
+        )
+    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_FORMAT):
         return Corrupt(
             f"{path} is damaged, or another program changed its tables ({error}): "
             "nothing was written. Restore a backup and compare it with a kept head."

@@ -19,7 +19,7 @@ from tenure_ledger.errors import (
     SchemaTooNew,
     StoreUnavailable,
 )
-from tenure_ledger.rows import TableSpec
+from tenure_ledger.rows import LEDGER_TABLES, TableSpec
 from tenure_ledger.stores.sqlite_connect import (
     BUSY_SLICE_SECONDS,
     Access,
@@ -46,8 +46,6 @@ APPLICATION_ID = 0x54656E72
 
 _MIGRATIONS: tuple[str, ...] = ("schema_1",)
 SCHEMA_VERSION = len(_MIGRATIONS)
-
-_TABLES = frozenset({"stored_events", "commands", "payloads"})
 
 
 class _Found(NamedTuple):
@@ -173,8 +171,8 @@ def _is_complete(found: _Found, tables: Tables, path: str) -> bool:
         )
     if found.schema_version < SCHEMA_VERSION:
         return False
-    if not found.tables.keys() >= _TABLES:
-        missing = ", ".join(sorted(_TABLES - found.tables.keys()))
+    if not found.tables.keys() >= LEDGER_TABLES:
+        missing = ", ".join(sorted(LEDGER_TABLES - found.tables.keys()))
         raise Corrupt(f"{path} has lost its tables ({missing}): restore a backup.")
     tables.lacking = found.kept - {spec.name for spec in tables.kept}
     others = {spec.name for spec in tables.others}

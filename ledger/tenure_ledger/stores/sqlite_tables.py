@@ -5,9 +5,14 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 
+from tenure_ledger.columns import (
+    check_columns,
+    taken_table,
+    unknown_table,
+    without_unique,
+)
 from tenure_ledger.errors import StoreUnavailable
 from tenure_ledger.rows import Column, Fill, RowChange, TableSpec
-from tenure_ledger.stores.tables import check_columns, taken_table, unknown_table
 
 __all__ = ["Tables"]
 
@@ -43,6 +48,13 @@ class Tables:
         """Those that their own writers keep."""
         return tuple(self._others.values())
 
+    def forget(self, specs: Sequence[TableSpec]) -> None:
+        """Know these no more: they could not be made."""
+        gone = {spec.name for spec in specs} - {spec.name for spec in self.kept}
+        for name in gone:
+            self._others.pop(name, None)
+            self._specs.pop(name, None)
+
     def _learn(self, specs: Sequence[TableSpec]) -> None:
         self._specs.update((spec.name, spec) for spec in specs)
         self._put.update((spec.name, _put(spec)) for spec in specs)
@@ -65,7 +77,13 @@ class Tables:
             if row is None:
                 db.execute(self._delete[table], key)
             else:
-                db.execute(self._put[table], row)
+                try:
+                    db.execute(self._put[table], row)
+                except sqlite3.IntegrityError:
+                    spared = without_unique(self._specs[table], row)
+                    if spared == row:
+                        raise
+                    db.execute(self._put[table], spared)
 
     def select(
         self, table: str, where: Mapping[str, Column]

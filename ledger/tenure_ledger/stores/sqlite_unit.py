@@ -8,14 +8,16 @@ from functools import partial
 from types import TracebackType
 from typing import Any, Self, TypeVar, cast
 
-from tenure_ledger.errors import Corrupt, StoreUnavailable
+from tenure_ledger.errors import StoreUnavailable
 from tenure_ledger.rows import (
     BodyRow,
     Column,
     CommandRow,
     Conflict,
     EventRow,
+    Row,
     RowChange,
+    RowRefused,
 )
 from tenure_ledger.stores.sqlite_connect import sql
 from tenure_ledger.stores.sqlite_faults import at_commit, translate
@@ -118,9 +120,7 @@ class SQLiteUnit:
             raise self._broken(error) from error
         return None if row is None else row[0]
 
-    def rows(
-        self, table: str, where: Mapping[str, Column]
-    ) -> Sequence[tuple[Column, ...]]:
+    def rows(self, table: str, where: Mapping[str, Column]) -> Sequence[Row]:
         """Return a table's rows with these values, by key. Raises InvalidInput."""
         query, values = self._tables.select(table, where)
         try:
@@ -138,8 +138,8 @@ class SQLiteUnit:
     ) -> Sequence[int]:
         """Add one command's rows; what it erases goes first, its own bodies stay.
 
-        Raises Conflict when a version or the command exists already, Corrupt when a
-        table refuses its row; either way the unit is over and nothing is written.
+        Raises Conflict when a version or the command exists already, RowRefused
+        when a table refuses its row; either way the unit is over, nothing is written.
         """
         db = self._open()
         refused = _refused_event
@@ -307,7 +307,7 @@ def _refused_event(error: sqlite3.IntegrityError, path: str) -> Exception:
 
 
 def _refused_row(error: sqlite3.IntegrityError, path: str) -> Exception:
-    return Corrupt(
+    return RowRefused(
         f"A table in {path} refused a row ({error}); nothing was written. The table "
         "does not agree with the ledger: make it anew with `tenure rebuild`."
     )

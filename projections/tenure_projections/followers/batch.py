@@ -61,14 +61,14 @@ class Batch(NamedTuple):
 def commands(rows: Iterable[EventRow]) -> Iterator[Command]:
     """Group rows in the order of positions by the commands that wrote them."""
     command: list[Recorded | Unreadable] = []
-    command_id = ""
+    place = _Place("", 0, 0)
     for row in rows:
         one = _read(row)
-        its = _command_id(one)
-        if command and (not its or its != command_id):
+        its = _place(one)
+        if command and its != place._replace(nth=place.nth + 1):
             yield command
             command = []
-        command_id = its
+        place = its
         command.append(one)
     if command:
         yield command
@@ -158,9 +158,21 @@ def _read(row: EventRow) -> Recorded | Unreadable:
         return Unreadable(row.position, row.stream, row.version, problem)
 
 
-def _command_id(one: Recorded | Unreadable) -> str:
+class _Place(NamedTuple):
+    """Where an event stands in its command; the same id may name several commands."""
+
+    command_id: str
+    nth: int
+    of: int
+
+
+def _place(one: Recorded | Unreadable) -> _Place:
     if isinstance(one, Unreadable):
-        return ""
+        return _Place("", 0, 0)
     if isinstance(one.event, Event):
-        return one.event.command_id
-    return str(one.event.header.get("command_id", ""))
+        return _Place(one.event.command_id, one.event.index, one.event.count)
+    header = one.event.header
+    index, count = header.get("index"), header.get("count")
+    if not isinstance(index, int) or not isinstance(count, int):
+        return _Place("", 0, 0)
+    return _Place(str(header.get("command_id", "")), index, count)

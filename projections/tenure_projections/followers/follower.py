@@ -15,6 +15,7 @@ from tenure_ledger.errors import (
     StoreFull,
     StoreUnavailable,
 )
+from tenure_ledger.methods.base import check_seconds
 from tenure_ledger.rows import Column, Store
 from tenure_ledger.tailing import wait
 from tenure_projections.followers.model import ReadModel
@@ -152,15 +153,19 @@ class Follower:
         time: the thread is left alone, and what it is at is undone when it returns.
         Nothing happens when no thread was started.
         """
+        seconds = check_seconds("timeout_seconds", timeout_seconds)
+        if seconds is None:
+            msg = "timeout_seconds must be a number of seconds"
+            raise InvalidInput(msg)
         self._stop.set()
         thread = self._thread
         if thread is None or thread is current_thread():
             return
-        thread.join(timeout_seconds)
+        thread.join(seconds)
         if thread.is_alive():
             self._given_up = True
             raise TimeoutError(
-                f"{self.name}.handle has not returned in {timeout_seconds} seconds; "
+                f"{self.name}.handle has not returned in {seconds:g} seconds; "
                 "what it is at will be undone"
             )
         self._thread = None

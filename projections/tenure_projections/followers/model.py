@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from tenure_ledger.errors import InvalidInput
 from tenure_ledger.events import Recorded
-from tenure_ledger.rows import TableSpec
+from tenure_ledger.rows import LEDGER_TABLES, TableSpec
 from tenure_ledger.values import check_id, kind_of
+from tenure_projections.followers.tracking import FOLLOWERS, PARKED
 from tenure_projections.tables import TABLES
 
 if TYPE_CHECKING:
@@ -33,16 +34,8 @@ _SQL_TYPES: dict[Kind, str] = {
     float: "REAL",
     bytes: "BLOB",
 }
-_TAKEN = frozenset(
-    {
-        "stored_events",
-        "commands",
-        "payloads",
-        "kept_tables",
-        "followers",
-        "parked_streams",
-        *(table.spec.name for table in TABLES),
-    }
+_TAKEN = LEDGER_TABLES.union(
+    spec.name for spec in (FOLLOWERS, PARKED, *(table.spec for table in TABLES))
 )
 
 
@@ -65,7 +58,14 @@ class ModelTable:
             msg = f"the table {self.name!r} is the ledger's: give yours another name"
             raise InvalidInput(msg)
         columns = _columns(self.name, self.columns)
+        given: object = self.key
+        if not isinstance(given, str | tuple | list):
+            msg = f"the key of {self.name} must be a column or several, as a tuple"
+            raise InvalidInput(msg)
         key = (self.key,) if isinstance(self.key, str) else tuple(self.key)
+        if not all(isinstance(name, str) for name in key):
+            msg = f"the key of {self.name} must be names of its columns"
+            raise InvalidInput(msg)
         if not key or len({*key}) < len(key) or not {*key} <= columns.keys():
             msg = f"the key of {self.name} must be one or several of its columns"
             raise InvalidInput(msg)
@@ -152,7 +152,7 @@ def _columns(table: str, columns: object) -> dict[str, Kind]:
     found: dict[str, Kind] = {}
     for name, kind in cast("Mapping[str, Kind]", columns).items():
         _check_name(f"a column of {table}", name)
-        if kind not in _SQL_TYPES:
+        if not isinstance(kind, type) or kind not in _SQL_TYPES:
             shown = getattr(kind, "__name__", kind_of(kind))
             msg = f"the column {name} of {table} must be str, int, float or bytes"
             raise InvalidInput(f"{msg}, not {shown}")

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tenure_ledger.errors import InvalidInput
-from tenure_ledger.rows import Column, RowChange
-from tenure_projections.followers.shape import Row, Shape, shape_of
+from tenure_ledger.rows import Column, Row, RowChange
+from tenure_projections.followers.shape import Shape, shape_of
 
 __all__ = ["ModelRows", "WorkingRows"]
 

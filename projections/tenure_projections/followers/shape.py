@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Mapping
 
 from tenure_ledger.errors import InvalidInput
-from tenure_ledger.rows import Column
+from tenure_ledger.rows import Column, Row
 from tenure_ledger.values import check_integer, check_text, kind_of
 from tenure_projections.followers.model import Kind, ModelTable
 
-__all__ = ["Row", "Shape", "shape_of"]
+__all__ = ["Shape", "shape_of"]
 
-Row = tuple[Column, ...]
 
 VALUE_BYTES_MAX = 64 * 1024 * 1024
 KEY_BYTES_MAX = 2000
@@ -100,7 +99,7 @@ def _plain(what: str, kind: Kind, value: Column) -> Column:
         number = int(value) if isinstance(value, bool) else value
         return check_integer(what, number, _INTEGERS.start)
     if kind is float:
-        if isinstance(value, (int, float)) and math.isfinite(value):
+        if isinstance(value, (int, float)) and abs(value) <= sys.float_info.max:
             # Minus nought is nought, whatever compares or prints it.
             return float(value) + 0.0
     elif isinstance(value, bytes) and len(value) <= VALUE_BYTES_MAX:

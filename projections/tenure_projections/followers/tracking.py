@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from importlib.resources import files
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tenure_ledger.errors import InvalidInput
 from tenure_ledger.rows import Column, RowChange, TableSpec
-from tenure_projections.followers.model import ModelTable
+
+if TYPE_CHECKING:
+    from tenure_projections.followers.model import ModelTable
 
 __all__ = ["FOLLOWERS", "PARKED", "Parked", "Tracking"]
-
-_Read = Mapping[str, Column]
 
 
 class Parked(NamedTuple):

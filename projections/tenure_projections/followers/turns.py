@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable
 from time import monotonic
 from typing import TypeVar
 
-from tenure_ledger.errors import Contended, Corrupt, Fault, OutcomeUnknown
-from tenure_ledger.rows import Conflict, Doubtful, RowChange, Unit
+from tenure_ledger.errors import Contended, Fault, OutcomeUnknown
+from tenure_ledger.rows import Conflict, Doubtful, RowChange, RowRefused, Unit
 from tenure_projections.followers.batch import error_text
 
 __all__ = ["Attempt", "Moved", "Turns", "add"]
@@ -26,10 +26,10 @@ class Moved(Exception):  # noqa: N818  never leaves `Turns`
     """Another who follows under this name was faster: look again."""
 
 
-class _RowRefused(Exception):  # noqa: N818  never leaves `Turns`
+class _EventRefused(Exception):  # noqa: N818  never leaves `Turns`
     """A table refused a row; of which event is known when they go one by one."""
 
-    def __init__(self, position: int | None, problem: Corrupt) -> None:
+    def __init__(self, position: int | None, problem: RowRefused) -> None:
         super().__init__(position)
         self.position = position
         self.text = error_text(problem)
@@ -63,7 +63,7 @@ class Turns:
         while True:
             try:
                 return attempt(max(0.0, until - monotonic()), bad)
-            except _RowRefused as refused:
+            except _EventRefused as refused:
                 bad = bad or {}
                 if refused.position is not None:
                     bad[refused.position] = refused.text
@@ -95,9 +95,5 @@ def add(unit: Unit, changes: Iterable[RowChange], position: int | None) -> None:
     """Add the rows of the event at this position, or of a whole batch."""
     try:
         unit.add((), None, (), changes)
-    except Corrupt as problem:
-        # Every driver for Python calls a constraint that was broken by this name.
-        kinds = type(problem.__cause__).__mro__
-        if any(kind.__name__ == "IntegrityError" for kind in kinds):
-            raise _RowRefused(position, problem) from problem
-        raise
+    except RowRefused as problem:
+        raise _EventRefused(position, problem) from problem

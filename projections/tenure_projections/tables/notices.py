@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tenure_ledger.folds.stream import State
-from tenure_ledger.shell import Change
+from tenure_ledger.hook import Change
+from tenure_ledger.rows import Row
 from tenure_projections.tables.shape import (
     Body,
     Key,
-    Row,
     Table,
     known_events,
     moment,

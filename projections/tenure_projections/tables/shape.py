@@ -18,14 +18,13 @@ from tenure_ledger.bodies import Json
 from tenure_ledger.errors import InvalidInput
 from tenure_ledger.events import Event, Recorded
 from tenure_ledger.folds.stream import State
-from tenure_ledger.rows import Column, TableSpec
-from tenure_ledger.shell import Change
+from tenure_ledger.hook import Change
+from tenure_ledger.rows import Column, Row, TableSpec
 from tenure_ledger.values import OwnerRef
 
 __all__ = [
     "Body",
     "Key",
-    "Row",
     "Table",
     "known_events",
     "milliseconds",
@@ -36,7 +35,6 @@ __all__ = [
 ]
 
 Key = tuple[Column, ...]
-Row = tuple[Column, ...]
 Body = Callable[[str, str], bytes | None]
 """Takes a stream and a digest; returns the stored body, or None."""
 
@@ -53,8 +51,11 @@ class Table(NamedTuple):
     """The row of that key; None when the stream has none."""
     parts: frozenset[str]
     """The parts of a state that its rows are made from, besides where it stands."""
-    unique: str | None = None
-    """A column whose values are unique too."""
+
+    @property
+    def unique(self) -> str | None:
+        """A column whose values are unique too."""
+        return self.spec.unique
 
     def of_owner(self, owner: OwnerRef) -> dict[str, Column]:
         """Return the columns, and their values, by which an owner's rows are found."""
@@ -77,11 +78,12 @@ class Table(NamedTuple):
         return name
 
 
-def spec(name: str, columns: str, key: str) -> TableSpec:
+def spec(name: str, columns: str, key: str, *, unique: str | None = None) -> TableSpec:
     """Return the spec of a table whose statement is ``<dialect>/<name>.sql``."""
     statement = files("tenure_projections.tables").joinpath("sqlite", f"{name}.sql")
     create = {"sqlite": statement.read_text(encoding="utf-8").strip()}
-    return TableSpec(name, tuple(columns.split()), tuple(key.split()), create)
+    parts = tuple(columns.split()), tuple(key.split())
+    return TableSpec(name, *parts, create, unique)
 
 
 def owner_of(state: State) -> tuple[str, str] | None:

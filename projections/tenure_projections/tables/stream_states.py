@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tenure_ledger.folds.stream import State
-from tenure_ledger.shell import Change
-from tenure_projections.tables.shape import Body, Key, Row, Table, owner_of, spec
+from tenure_ledger.hook import Change
+from tenure_ledger.rows import Row
+from tenure_projections.tables.shape import Body, Key, Table, owner_of, spec
 
 __all__ = ["STREAM_STATES"]
 

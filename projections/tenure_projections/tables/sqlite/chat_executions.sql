@@ -5,8 +5,12 @@ CREATE TABLE IF NOT EXISTS chat_executions (
     physical_user_message_id TEXT NOT NULL,
     status TEXT NOT NULL,                  -- waiting (accepted, in no live term),
                                            -- admitted, started, settled, stripped, or
-                                           -- lapsed (ended with its term, unsettled)
-    outcome TEXT,                          -- how it was settled
+                                           -- lapsed (its term ended before anybody began
+                                           -- it; or its owner was deleted)
+    outcome TEXT,                          -- how it was settled first: completed, failed,
+                                           -- cancelled, retired, stripped,
+                                           -- closed_in_recovery, outcome_unknown; what
+                                           -- came late does not change it
     origin TEXT,                           -- of its latest admission
     sender TEXT,
     content_digest TEXT,                   -- of its content, as the host gave it
@@ -23,7 +27,7 @@ CREATE TABLE IF NOT EXISTS chat_executions (
     output_version BIGINT,                 -- output for a person was marked
     settled_version BIGINT,
     stripped_version BIGINT,               -- a gate kept it out, for ever
-    verdict TEXT,                          -- that gate's
+    verdict TEXT,                          -- that gate's: stale_admitted, stale_unadmitted
     late_version BIGINT,                   -- a result came after its holding ended
     known_at TEXT,                         -- times are ISO 8601, UTC
     admitted_at TEXT,

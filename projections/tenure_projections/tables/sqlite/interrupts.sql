@@ -9,7 +9,7 @@ CREATE TABLE IF NOT EXISTS interrupts (
     author TEXT NOT NULL,                  -- who stripped it
     stripped_version BIGINT NOT NULL,
     stripped_at TEXT NOT NULL,             -- ISO 8601, UTC
-    outcome TEXT,                          -- NULL: the interrupt is still open
+    outcome TEXT,                          -- interrupted, or the guard's code; NULL: open
     settled_version BIGINT,
     settled_at TEXT,
     PRIMARY KEY (recovery_class, session_id, interrupt_id)

@@ -6,7 +6,8 @@ CREATE TABLE IF NOT EXISTS notices (
     about_class TEXT NOT NULL,             -- the owner whose work stopped
     about_id TEXT NOT NULL,
     about_generation BIGINT NOT NULL,
-    event_type TEXT NOT NULL,              -- what ended
+    event_type TEXT NOT NULL,              -- retirement_cut, instance_restart, late_result,
+                                           -- or as given to terminate
     reasons_json TEXT NOT NULL,            -- why it must not run again
     facts_json TEXT NOT NULL,              -- what is known about what it did
     text TEXT NOT NULL,                    -- as it is given to the model

@@ -4,11 +4,12 @@ CREATE TABLE IF NOT EXISTS recovery_owners (
     recovery_class TEXT NOT NULL,          -- kind of owner: session, subagent, cron ...
     owner_id TEXT NOT NULL,                -- its id in that class
     generation BIGINT NOT NULL DEFAULT 1,  -- the fencing number: rises by one, always
-    agent_id TEXT,                         -- the agent that holds it; NULL: nobody does
+    agent_id TEXT,                         -- that holds it; NULL: nobody, or a thing in use
     message_id TEXT,                       -- the message that its latest term works on
-    active_at TEXT NOT NULL,               -- when this generation began: ISO 8601, UTC
+    active_at TEXT NOT NULL,               -- when its latest generation began, by renewal
+                                           -- too: ISO 8601, UTC
     terminal_at TEXT,                      -- when the owner came to its end; NULL: open
-    terminal_status TEXT,                  -- how it ended, in words
+    terminal_status TEXT,                  -- as given to terminate; or: deleted
     PRIMARY KEY (recovery_class, owner_id),
     UNIQUE (agent_id)
 )

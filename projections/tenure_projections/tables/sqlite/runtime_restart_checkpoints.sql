@@ -1,7 +1,8 @@
 CREATE TABLE IF NOT EXISTS runtime_restart_checkpoints (
     -- What each agent would resume after a restart: its one live snapshot.
     agent_id TEXT NOT NULL,                -- whose snapshot it is
-    mode TEXT NOT NULL,                    -- which of the four payloads it is
+    mode TEXT NOT NULL,                    -- tool_approval_wait, queued_submission,
+                                           -- reaction_loop, scheduled_work
     payload_json TEXT,                     -- the payload; NULL: its body was erased
     created_at BIGINT NOT NULL,            -- first saved: milliseconds since 1970, UTC
     updated_at BIGINT NOT NULL,            -- saved last: milliseconds since 1970, UTC

@@ -7,7 +7,8 @@ CREATE TABLE IF NOT EXISTS tool_calls (
     tool TEXT NOT NULL,
     state TEXT NOT NULL,                   -- intended, dispatched, completed, closed
     outcome TEXT,                          -- of a closed one: outcome_unknown,
-                                           -- never_started
+                                           -- never_started; what came late does not
+                                           -- change it
     idempotency_key TEXT NOT NULL,         -- handed to the tool
     arguments_digest TEXT NOT NULL,
     result_digest TEXT,                    -- of a late result too

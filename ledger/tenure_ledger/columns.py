@@ -7,7 +7,13 @@ from collections.abc import Iterable
 from tenure_ledger.errors import InvalidInput
 from tenure_ledger.rows import Column, TableSpec
 
-__all__ = ["check_columns", "sql_order", "taken_table", "unknown_table"]
+__all__ = [
+    "check_columns",
+    "sql_order",
+    "taken_table",
+    "unknown_table",
+    "without_unique",
+]
 
 
 def unknown_table(table: str) -> InvalidInput:
@@ -29,6 +35,14 @@ def taken_table(table: str) -> InvalidInput:
         "use: give yours a new name.",
         table=table,
     )
+
+
+def without_unique(spec: TableSpec, row: tuple[Column, ...]) -> tuple[Column, ...]:
+    """Return the row without the value that another row has (`TableSpec.unique`)."""
+    if spec.unique is None:
+        return row
+    place = spec.columns.index(spec.unique)
+    return (*row[:place], None, *row[place + 1 :])
 
 
 def check_columns(spec: TableSpec, where: Iterable[str]) -> None:
