@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 
+from stored import OWNERS, AnyStore
 from tenure import Ledger
+from tenure_ledger.stores import open_store
 from worlds import World
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[AnyStore]:
+    """Give an empty store of each kind, with one table beside the events."""
+    urls = {"memory": "memory://", "sqlite": f"sqlite:///{tmp_path}/relay.db"}
+    opened = open_store(urls[request.param], [OWNERS])
+    assert isinstance(opened, AnyStore)
+    yield opened
+    opened.close()
 
 
 @pytest.fixture

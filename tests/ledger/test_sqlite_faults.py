@@ -30,7 +30,7 @@ from tenure_ledger.errors import (
     StoreFull,
     StoreUnavailable,
 )
-from tenure_ledger.rows import BodyRow
+from tenure_ledger.rows import BodyRow, RowRefused
 from tenure_ledger.stores import SQLiteStore
 from tenure_ledger.stores.sqlite_schema import APPLICATION_ID, SCHEMA_VERSION
 
@@ -183,6 +183,21 @@ def test_a_table_dropped_under_an_open_store_is_corrupt(
     with pytest.raises(Corrupt, match="nothing was written"), store.write(1.0) as unit:
         unit.add([event("a", 2)], None, [BodyRow("d1", "a", b"body")])
     assert append(store, event("a", 2)) == [2]
+
+
+def test_a_row_that_its_table_refuses_ends_the_unit(store: SQLiteStore) -> None:
+    with store.write(1.0) as unit:
+        with pytest.raises(RowRefused, match="nothing was written"):
+            unit.add(
+                [event("a", 1)],
+                None,
+                (),
+                [owner("one", "agent"), owner("two", "agent")],
+            )
+        with pytest.raises(RowRefused):
+            unit.commit()
+    assert store.head_position() == 0
+    assert table_rows(store, "owners") == []
 
 
 def test_a_table_is_added_to_a_ledger_that_lacks_it(path: Path) -> None:

@@ -1,30 +1,20 @@
-"""What every store promises: a new store adds a parameter to the fixture, no test."""
+"""What every store promises: a new store adds a parameter to the fixture, no test.
+
+The fixture is in `conftest`; the rest of the suite is `test_stores_contract_reads`.
+"""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 from eventsourcing.persistence import IntegrityError, StoredEvent
 
-from stored import OWNERS, append, append_next, command, event, owner
+from stored import AnyStore, append, append_next, command, event, owner
 from table_rows import table_rows
 from tenure_ledger.errors import Contended, InvalidInput, StoreUnavailable
 from tenure_ledger.rows import BodyRow, Conflict, RowChange, Store, Unit, row_hash
-from tenure_ledger.stores import MemoryStore, SQLiteStore, open_store
-
-AnyStore = MemoryStore | SQLiteStore
-
-
-@pytest.fixture(params=["memory", "sqlite"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[AnyStore]:
-    urls = {"memory": "memory://", "sqlite": f"sqlite:///{tmp_path}/relay.db"}
-    opened = open_store(urls[request.param], [OWNERS])
-    assert isinstance(opened, AnyStore)
-    yield opened
-    opened.close()
 
 
 def everything(store: AnyStore) -> tuple[object, ...]:

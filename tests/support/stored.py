@@ -13,6 +13,9 @@ from tenure_ledger.rows import (
     Unit,
     row_hash,
 )
+from tenure_ledger.stores import MemoryStore, SQLiteStore
+
+AnyStore = MemoryStore | SQLiteStore
 
 OWNERS = TableSpec(
     name="owners",

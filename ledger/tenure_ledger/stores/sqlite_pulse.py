@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Callable
+from time import monotonic
 
 from tenure_ledger.stores.sqlite_connect import Access, Place, connect, sql
 from tenure_ledger.stores.sqlite_faults import translate
@@ -15,6 +16,10 @@ __all__ = ["Pulse"]
 _DATA_VERSION = sql("data_version")
 
 
+_LOOK_SECONDS = 0.005
+"""How long a pulse trusts that the path still names the file that it has open."""
+
+
 class Pulse:
     """One connection that never reads a row, since its answers compare only so."""
 
@@ -22,28 +27,37 @@ class Pulse:
         self._place = place
         self._ready = ready
         self._lock = threading.Lock()
-        self._db: sqlite3.Connection | None = None
+        self._cursor: sqlite3.Cursor | None = None
         self._opened = 0
+        self._trusted_until = 0.0
 
     def read(self) -> object:
         """Return a value that is another one after every commit of anybody."""
         with self._lock:
             try:
-                access = self._ready()
-                if access == "immutable":
-                    # Nothing tells whether somebody writes by now.
-                    self._close()
+                cursor = self._cursor
+                if cursor is None or monotonic() >= self._trusted_until:
+                    cursor = self._look()
+                if cursor is None:
                     return object()
-                db = self._db
-                if db is None:
-                    with CONNECTING:
-                        db = self._db = connect(self._place, access)
-                    self._opened += 1
-                ((version,),) = db.execute(_DATA_VERSION)
+                version = cursor.execute(_DATA_VERSION).fetchone()[0]
             except sqlite3.Error as error:
                 self._close()
                 raise translate(error, self._place.path) from error
-            return self._opened, int(version)
+            return self._opened, version
+
+    def _look(self) -> sqlite3.Cursor | None:
+        """See that the file is the same; None where nothing tells who writes to it."""
+        access = self._ready()
+        if access == "immutable":
+            self._close()
+            return None
+        if self._cursor is None:
+            with CONNECTING:
+                self._cursor = connect(self._place, access).cursor()
+            self._opened += 1
+        self._trusted_until = monotonic() + _LOOK_SECONDS
+        return self._cursor
 
     def close_idle(self) -> bool:
         """Close the connection unless it is in use; return whether it is closed."""
@@ -55,14 +69,16 @@ class Pulse:
             self._lock.release()
         return True
 
-    def forget(self) -> list[sqlite3.Connection]:
+    def forget(self) -> list[object]:
         """Return the connection without closing it, and begin again without any."""
-        inherited = [] if self._db is None else [self._db]
-        self._db = None
+        inherited: list[object] = []
+        if self._cursor is not None:
+            inherited = [self._cursor, self._cursor.connection]
+        self._cursor = None
         self._lock = threading.Lock()
         return inherited
 
     def _close(self) -> None:
-        db, self._db = self._db, None
-        if db is not None:
-            db.close()
+        cursor, self._cursor = self._cursor, None
+        if cursor is not None:
+            cursor.connection.close()
