@@ -1,1 +1,1 @@
-"""The gate: membership, narrative, guard, restart recovery and command line."""
+"""The gate: membership, narrative, guard and command line."""

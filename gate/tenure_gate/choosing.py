@@ -9,7 +9,7 @@ from tenure_gate.journal import JournalSnapshot
 from tenure_gate.readers import Message, MessageReader
 from tenure_gate.reading import LOOSE, PREFIX
 from tenure_gate.turns import Split, Turn
-from tenure_gate.verdicts import PASSES, Verdict
+from tenure_gate.verdicts import ANSWERED, Verdict
 from tenure_ledger.folds.relay import Rewrite
 
 __all__ = ["CANCELLED", "Choice", "choose"]
@@ -51,7 +51,7 @@ def choose(
     texts: dict[int, str] = {}
     for turn, verdict in zip(split.requests, verdicts, strict=True):
         name = None if verdict is None else verdict.name
-        passes = name is None or (name in PASSES and name != "history")
+        passes = name is None or (name in ANSWERED)
         kept = name == "history" and keep_history
         history.append(name == "history" and not keep_history)
         passing.append(passes or kept)
@@ -72,7 +72,7 @@ def choose(
                 first = index
         elif home in _OUTSIDE:
             stays = below or reader.role(messages[index]) == "system"
-            shown.append(stays and not _was_stripped(split.parents.get(index), journal))
+            shown.append(stays and not _of_leftover(split.parents.get(index), journal))
         else:
             shown.append(False)
     return Choice(shown, texts, first if replaced else None)
@@ -113,7 +113,13 @@ def _was_cancelled(turn: Turn, journal: JournalSnapshot) -> bool:
     return execution is not None and execution.outcome == "cancelled"
 
 
-def _was_stripped(parent: str | None, journal: JournalSnapshot) -> bool:
-    """Say whether an answer hangs on a leftover that is itself not in the list."""
-    execution = None if parent is None else journal.execution(parent)
-    return execution is not None and execution.stripped > 0
+def _of_leftover(parent: str | None, journal: JournalSnapshot) -> bool:
+    """Say whether an answer hangs on a leftover that is itself not in the list.
+
+    Nobody can have answered what nobody started, unless its host starts nothing.
+    """
+    known = None if parent is None else journal.execution(parent)
+    if known is None:
+        return False
+    worked_on = known.started or known.settled or journal.live(known)
+    return known.stripped > 0 or not worked_on

@@ -1,6 +1,7 @@
 """The command `tenure`: one subcommand for each thing that can be done from a shell."""
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
@@ -18,10 +19,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     options, rest = _parser().parse_known_args(argv)
     run: Callable[[list[str]], int] = options.run
     try:
-        return run(rest)
+        status = run(rest)
+        sys.stdout.flush()
     except (Fault, Refused) as problem:
         print(f"tenure: {problem}", file=sys.stderr)
         return 2
+    except OSError as problem:
+        # What was found could not be told: a full disk, or nobody reads any more.
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
+        if not isinstance(problem, BrokenPipeError):
+            print(f"tenure: the output cannot be written: {problem}", file=sys.stderr)
+        return 2
+    return status
 
 
 def _parser() -> argparse.ArgumentParser:

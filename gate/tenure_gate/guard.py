@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 
 from tenure_gate.refusals import RelayGateFailure
 from tenure_ledger.errors import InvalidInput
-from tenure_ledger.values import ChatExecutionKey, OwnerRef
+from tenure_ledger.values import ChatExecutionKey, OwnerRef, kind_of
 
 __all__ = [
     "TOLERATED",
@@ -147,9 +147,8 @@ def ask(guard: SessionGuard, target: InterruptTarget, timeout_seconds: float) ->
         problem = problems[0]
         if isinstance(problem, KeyboardInterrupt | SystemExit):
             raise problem
-        raise _failure(target, f"it raised {type(problem).__name__}: {problem}") from (
-            problem
-        )
+        kind = type(problem).__name__
+        raise _failure(target, f"it raised {kind}: {_text(problem)}") from problem
     if not answers:
         raise _failure(target, f"it did not answer within {timeout_seconds:g} s")
     answer = answers[0]
@@ -159,11 +158,19 @@ def ask(guard: SessionGuard, target: InterruptTarget, timeout_seconds: float) ->
         code: object = answer.code
         if isinstance(code, str) and code in TOLERATED:
             return code
-        raise _failure(target, f"it rejected with the unknown code {code!r}")
+        shown = repr(code) if isinstance(code, str) else f"of type {kind_of(code)}"
+        raise _failure(target, f"it rejected with the unknown code {shown}")
     if inspect.iscoroutine(answer):
         answer.close()
     kind = type(answer).__name__
     raise _failure(target, f"it answered with {kind}, not Interrupted or GuardRejected")
+
+
+def _text(problem: BaseException) -> str:
+    try:
+        return str(problem)
+    except Exception:  # noqa: BLE001  it is only shown
+        return "(its text cannot be shown)"
 
 
 def _failure(target: InterruptTarget, what: str) -> RelayGateFailure:

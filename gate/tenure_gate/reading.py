@@ -145,18 +145,27 @@ class Reading:
             place = self._by_key.setdefault(key, place)
         if place < len(self.heads):
             first = self.heads[place]
-            if not self._reader.same(self._messages[first.at], message):
+            if not self._same(first.at, index):
                 msg = (
                     f"messages {first.at} and {index} have one id and different "
                     "content: give the new content a new id"
                 )
                 raise KeyReused(msg, key=key, indices=(first.at, index))
             first.copies.append(index)
+            if self._reader.human(message):
+                self.heads[place] = replace(first, human=True)
             self.homes.append(COPY)
         else:
             self.heads.append(Head(key, index, [], self._reader.human(message)))
             self.homes.append(place)
         self._turn_to(place, key)
+
+    def _same(self, first: int, second: int) -> bool:
+        try:
+            return self._reader.same(self._messages[first], self._messages[second])
+        except RecursionError:
+            msg = f"messages {first} and {second} are nested too deeply to be compared"
+            raise InvalidInput(msg, index=second) from None
 
     def _turn_to(self, place: int, key: str | None) -> None:
         """Let the next answers belong to this request, if it can have any."""

@@ -16,7 +16,8 @@ __all__ = ["NothingToSay", "RelayGateFailure"]
 class NothingToSay(Refused):
     """The acting request may not be answered now: do not call the model.
 
-    What had to be stripped, interrupted, accepted or admitted has been.
+    What had to be stripped, interrupted, accepted or admitted has been, unless nobody
+    holds the owner, or ``record=False``.
     """
 
     code = "nothing_to_say"

@@ -36,9 +36,9 @@ from tenure_gate.readers import (
     OpenAIReader,
     check_reader,
 )
-from tenure_gate.refusals import NothingToSay
+from tenure_gate.refusals import NothingToSay, RelayGateFailure
 from tenure_gate.turns import Split, Turn, split
-from tenure_gate.verdicts import STALE, RequestFacts, Verdict
+from tenure_gate.verdicts import ANSWERED, STALE, RequestFacts, Verdict
 from tenure_gate.view import History, View, assemble, handover_due
 from tenure_ledger.decisions.work import fence, unfenced
 from tenure_ledger.errors import (
@@ -56,20 +56,18 @@ from tenure_ledger.events import StripVerdict
 from tenure_ledger.folds.ownership import Cut
 from tenure_ledger.folds.relay import Interrupt
 from tenure_ledger.ledger import Ledger
-from tenure_ledger.methods.base import (
-    IDS_MAX,
-    check_authority,
-    check_same_owner,
-    check_seconds,
-)
 from tenure_ledger.values import (
+    IDS_MAX,
     Authority,
     ChatExecutionKey,
     Origin,
     OwnerRef,
+    check_authority,
     check_choice,
     check_flag,
     check_id,
+    check_same_owner,
+    check_seconds,
     kind_of,
 )
 
@@ -168,6 +166,9 @@ class NarrativeTransform:
             msg = "side: messages must be a list that ends with the host's instruction"
             raise InvalidInput(msg)
         writes = record and not side
+        if isinstance(messages, Sequence) and not isinstance(messages, (str, bytes)):
+            # One call judges and shows one list, whatever the host does to its own.
+            messages = tuple(messages)
         return _Call(self, ref, messages, authority, acting, side=side, writes=writes)()
 
 
@@ -204,15 +205,19 @@ class _Call:
         self._acting = acting
         self._side = side
         self._writes = writes
+        self._until = monotonic() + self._ledger.deadline_seconds
+        self._first: JournalSnapshot | None = None
 
     def __call__(self) -> View:
-        until = monotonic() + self._ledger.deadline_seconds
         while True:
             judged = self._look()
             if not self._write(judged):
                 return self._leave(judged)
-            if monotonic() >= until:
-                msg = f"others kept writing to {self._owner} until the deadline: again"
+            if monotonic() >= self._until:
+                msg = (
+                    f"others kept writing to {self._owner} until the deadline; what "
+                    "was stripped and settled so far is on record: apply again"
+                )
                 raise Contended(msg)
 
     def _look(self) -> _Judged:
@@ -225,7 +230,9 @@ class _Call:
         if refusal is not None:
             raise refusal.error()
         journal = JournalSnapshot.of(state)
-        parts = split(self._messages, self._gate.reader, journal)
+        # What this call starts itself has no answer in a list that was made before.
+        self._first = self._first or journal
+        parts = split(self._messages, self._gate.reader, self._first)
         requests = self._requests(parts)
         keys = [turn.key for turn in requests]
         acting = None if self._side else self._place(journal, keys)
@@ -250,10 +257,18 @@ class _Call:
 
     def _requests(self, parts: Split) -> Sequence[Turn]:
         """Return what is to be judged: a side call's own instruction is no request."""
+        if not self._side:
+            return parts.requests
         last = len(self._messages) - 1
-        if self._side and parts.requests and parts.requests[-1].at == last:
+        if parts.requests and parts.requests[-1].at == last:
             return parts.requests[:-1]
-        return parts.requests
+        if self._gate.reader.role(self._messages[last]) == "system":
+            return parts.requests
+        msg = (
+            "side: the last message is the host's own instruction: a user or system "
+            "message that no other of the list has the id of"
+        )
+        raise InvalidInput(msg, index=last)
 
     def _place(
         self, journal: JournalSnapshot, keys: Sequence[str | None]
@@ -263,11 +278,12 @@ class _Call:
         return keys.index(self._acting) if self._acting in keys else None
 
     def _check_ids(self, requests: Sequence[Turn], verdicts: Sequence[Verdict]) -> None:
-        if self._gate.missing_id == "strip":
-            return
+        refused = self._gate.missing_id == "refuse"
         for turn, verdict in zip(requests, verdicts, strict=True):
-            if verdict.name == "missing_physical_id":
-                raise InvalidInput(verdict.explain(), index=turn.at, verdict=verdict)
+            # What a person said is never dropped, whatever the policy.
+            if verdict.name == "missing_physical_id" and (refused or turn.human):
+                msg = f"message {turn.at}: {verdict.explain()}"
+                raise InvalidInput(msg, index=turn.at, verdict=verdict)
 
     def _write(self, judged: _Judged) -> bool:
         """Write the next thing that is due; return whether to look again."""
@@ -341,11 +357,25 @@ class _Call:
         return True
 
     def _interrupt(self, judged: _Judged) -> bool:
-        """Ask the host to stop what was stripped; settle each answer once."""
+        """Ask the host to stop what was stripped; settle each answer once.
+
+        All are asked about before the first failure is raised.
+        """
         interrupts = judged.journal.open_interrupts()
+        failure: RelayGateFailure | None = None
         for one in interrupts:
             target = self._target(judged.journal, one)
-            outcome = ask(self._gate.guard, target, self._gate.guard_timeout_seconds)
+            began = monotonic()
+            try:
+                outcome = ask(
+                    self._gate.guard, target, self._gate.guard_timeout_seconds
+                )
+            except RelayGateFailure as problem:
+                failure = failure or problem
+                continue
+            finally:
+                # The deadline is for other writers, not for the host.
+                self._until += monotonic() - began
             try:
                 self._ledger.settle_interrupt(
                     self._owner, one.interrupt_id, outcome, AUTHOR
@@ -353,6 +383,8 @@ class _Call:
             except AlreadyDecided:
                 continue  # another process asked too, and was first
             _log.info("%s: leftover %s is out: %s", self._owner, one.key, outcome)
+        if failure is not None:
+            raise failure
         return bool(interrupts)
 
     def _target(self, journal: JournalSnapshot, one: Interrupt) -> InterruptTarget:
@@ -431,9 +463,7 @@ class _Call:
         verdict = judged.verdicts[judged.acting]
         hindrance = may_act(judged.journal, verdict.key)
         stale = verdict.name in STALE and judged.journal.live_term
-        if stale or (
-            hindrance is None and verdict.name not in ("current", "successor")
-        ):
+        if stale or (hindrance is None and verdict.name not in ANSWERED):
             return Hindrance("kept_out", verdict.explain(), judged.journal.ended)
         return hindrance
 

@@ -14,7 +14,15 @@ from msgspec import Struct
 from tenure_gate.journal import JournalSnapshot
 from tenure_ledger.folds.executions import Execution
 
-__all__ = ["PASSES", "STALE", "ListFacts", "RequestFacts", "Verdict", "VerdictName"]
+__all__ = [
+    "ANSWERED",
+    "PASSES",
+    "STALE",
+    "ListFacts",
+    "RequestFacts",
+    "Verdict",
+    "VerdictName",
+]
 
 VerdictName = Literal[
     "queued",
@@ -29,7 +37,9 @@ VerdictName = Literal[
 ]
 """In the order of the table, whose first row that holds decides."""
 
-PASSES: frozenset[VerdictName] = frozenset({"current", "successor", "history"})
+ANSWERED: frozenset[VerdictName] = frozenset({"current", "successor"})
+"""What a model may be called for."""
+PASSES: frozenset[VerdictName] = ANSWERED | {"history"}
 """What the model may see; a hand-over may stand for history."""
 STALE: frozenset[VerdictName] = frozenset({"stale_admitted", "stale_unadmitted"})
 """Leftovers: stripped, and interrupted, once."""

@@ -7,11 +7,13 @@ from functools import partial
 
 from tenure_ledger.errors import InvalidInput
 from tenure_ledger.hook import Tables
-from tenure_ledger.methods.base import check_seconds
 from tenure_ledger.process import process_name
 from tenure_ledger.shell import Clock, Shell
 from tenure_ledger.stores import open_store
-from tenure_ledger.values import check_id
+from tenure_ledger.values import (
+    check_id,
+    check_seconds,
+)
 
 __all__ = ["open_shell"]
 

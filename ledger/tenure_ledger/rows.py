@@ -181,7 +181,7 @@ class Unit(Protocol):
         goes before ``bodies`` are added, so the command's own stay. ``changes`` is lazy
         and consumed last, one by one: making one may read, by `body`, what this call
         has added. A row that its table refuses raises `RowRefused`, and the unit is
-        over; the memory store knows keys and no other constraint, and refuses none.
+        over; the memory store runs no statements, so none of its tables refuses one.
         """
         ...
 

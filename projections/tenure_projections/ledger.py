@@ -7,9 +7,15 @@ from datetime import datetime
 
 from tenure_ledger import ledger
 from tenure_ledger.errors import InvalidInput
-from tenure_ledger.methods.base import check_owner, check_seconds
 from tenure_ledger.rows import Column
-from tenure_ledger.values import OwnerRef, check_flag, check_integer, kind_of
+from tenure_ledger.values import (
+    OwnerRef,
+    check_flag,
+    check_integer,
+    check_owner,
+    check_seconds,
+    kind_of,
+)
 from tenure_projections.differences import Difference
 from tenure_projections.followers import Follower, ReadModel
 from tenure_projections.past import Past, differing, past

@@ -13,9 +13,14 @@ from operator import itemgetter
 from tenure_ledger.errors import InvalidInput
 from tenure_ledger.folds.stream import State
 from tenure_ledger.lean import load
-from tenure_ledger.methods.base import check_moment, check_owner
 from tenure_ledger.rows import Column, Row, Store
-from tenure_ledger.values import OwnerRef, check_integer, kind_of
+from tenure_ledger.values import (
+    OwnerRef,
+    check_integer,
+    check_moment,
+    check_owner,
+    kind_of,
+)
 from tenure_ledger.views import OwnerView, owner_view
 from tenure_projections.differences import Difference, difference, unlike
 from tenure_projections.live import rows_of

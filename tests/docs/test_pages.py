@@ -13,7 +13,7 @@ import pages
 import tenure
 from tenure_ledger import bodies, grouping, values
 from tenure_ledger.codec import EVENTS
-from tenure_ledger.methods import base
+from tenure_ledger.values import checks
 
 DOCS = pages.ROOT / "docs"
 REFERENCE = (DOCS / "reference.md").read_text(encoding="utf-8")
@@ -70,7 +70,8 @@ def test_the_reference_names_every_public_name() -> None:
 
 
 def _errors(kind: type[tenure.Refused | tenure.Fault]) -> Iterator[tuple[str, str]]:
-    yield kind.__name__, kind.code
+    if kind.__module__ != "tenure_ledger.rows":  # what the port says is for inside
+        yield kind.__name__, kind.code
     for below in kind.__subclasses__():
         yield from _errors(below)
 
@@ -159,8 +160,8 @@ def test_the_limits_are_those_of_the_code() -> None:
         bodies.BODY_BYTES_MAX,
         bodies.DEPTH_MAX,
         bodies.INTEGER_BITS_MAX,
-        base.IDS_MAX,
-        int(base.SECONDS_MAX),
+        checks.IDS_MAX,
+        int(checks.SECONDS_MAX),
         grouping.GROUP_MAX,
     }
 

@@ -117,15 +117,15 @@ def test_s14_a_guard_that_does_not_come_back_is_a_failure_at_the_deadline(
 
 
 def test_s14_all_of_them_in_turn_on_one_session(world: World) -> None:
-    """Each leftover gets another answer; the first that is no answer stops the call."""
+    """Each leftover gets another answer; all are asked about before the call stops."""
     _, two = relayed(world.ledger)
     answers: list[object] = [GuardRejected(code) for code in CODES]
     ghosts = [user(f"g{number}") for number in range(len(CODES) + 2)]
     messages = [user("m1"), *ghosts, user("m2")]
     gate = Gate(world, *answers, OSError(5, QUOTING), TimeoutError(), Interrupted())
-    for _ in range(2):
-        with pytest.raises(RelayGateFailure):
-            gate.apply(messages, two)
+    with pytest.raises(RelayGateFailure, match="expected active turn"):
+        gate.apply(messages, two)
+    assert len(gate.host.asked) == len(ghosts)
     assert texts(gate.apply(messages, two))[-1] == "text of m2"
     settled = [one.outcome for one in interrupts(world)]
     assert settled == [*CODES, "interrupted", "interrupted"]

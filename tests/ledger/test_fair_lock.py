@@ -1,8 +1,14 @@
 from __future__ import annotations
 
 import threading
+from functools import partial
 
 from tenure_ledger.stores.fair_lock import FairLock
+from waiting import until
+
+
+def _is_queue(lock: FairLock, waiting: int) -> bool:
+    return lock.waiting == waiting
 
 
 def test_whoever_waited_longest_is_next() -> None:
@@ -18,8 +24,7 @@ def test_whoever_waited_longest_is_next() -> None:
     threads = [threading.Thread(target=wait, args=(name,)) for name in range(5)]
     for queued, thread in enumerate(threads, start=1):
         thread.start()
-        while lock.waiting < queued:
-            thread.join(0.001)
+        until(partial(_is_queue, lock, queued))
     lock.release(first)
     for thread in threads:
         thread.join()
@@ -45,8 +50,7 @@ def test_a_release_by_another_takes_it_out_of_the_queue_only() -> None:
     answers: list[bool] = []
     waiter = threading.Thread(target=lambda: answers.append(lock.acquire(second, 0.2)))
     waiter.start()
-    while lock.waiting == 0:
-        waiter.join(0.001)
+    until(partial(_is_queue, lock, 1))
     lock.release(second)
     assert lock.waiting == 0
     waiter.join()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from itertools import pairwise
 
 import pytest
 
@@ -149,7 +150,7 @@ def test_the_pulse_is_another_after_every_commit(store: AnyStore) -> None:
         commit()
         seen.append(store.pulse())
         assert store.pulse() == seen[-1]
-    assert all(one != two for one, two in zip(seen, seen[1:], strict=False))
+    assert all(one != two for one, two in pairwise(seen))
 
 
 # Further tables

@@ -30,6 +30,7 @@ from tenure_ledger.opening import open_shell
 from tenure_ledger.shell import Shell
 from tenure_ledger.stores import SQLiteStore
 from together import Hook, HookError, together
+from waiting import until
 from witness import violations
 from worlds import World
 
@@ -65,8 +66,7 @@ def in_one_group(
     holding.start()
     assert hook.entered.wait(60)
     waiting.start()
-    while queued(ledger) < len(calls):
-        waiting.join(0.001)
+    until(lambda: queued(ledger) >= len(calls))
     hook.go_on.set()
     for thread in (holding, waiting):
         thread.join()
@@ -230,8 +230,7 @@ def test_close_while_others_write_answers_everybody_and_loses_nothing(
     answers: list[object] = []
     waiting = Thread(target=lambda: answers.extend(together(calls)))
     waiting.start()
-    while queued(hooked) < len(calls):
-        waiting.join(0.001)
+    until(lambda: queued(hooked) >= len(calls))
     closing = Thread(target=hooked.close)
     closing.start()
     hook.go_on.set()

@@ -10,8 +10,7 @@ import pytest
 
 from following import Counts, Saw, ends_of_commands, forgot_nothing, kept
 from lives import Lives
-from processes import other
-from tenure import Follower, InvalidInput, OwnerRef
+from tenure import Follower, InvalidInput
 from together import together
 from worlds import STORES, World
 
@@ -169,37 +168,3 @@ def test_a_table_of_another_model_is_refused(lived: World) -> None:
     thief = lived.open("p2").follower(Thief())
     with pytest.raises(InvalidInput, match="the table counts is that of the read mod"):
         thief.run_once()
-
-
-def test_what_another_process_has_not_committed_is_not_there_and_is_not_passed(
-    tmp_path: Path,
-) -> None:
-    # S23 on one file: positions are given and shown by one writer at a time.
-    world = World("sqlite", tmp_path)
-    session = OwnerRef("session", "ses_1")
-    world.ledger.claim(session, "manager/1", "host")
-    follower = world.ledger.follower(Saw())
-    follower.catch_up()
-    script = """
-        with store.write(10.0) as unit:
-            (at,) = unit.add([event("elsewhere", 1)], None)
-            say(at)
-            if hear().strip() == "commit":
-                unit.commit()
-        say("ended")
-        hear()
-    """
-    for word, grown in (("undo", 0), ("commit", 1)):
-        with other(script, tmp_path / "relay.db") as writer:
-            at = int(writer.hear())
-            before = follower.position
-            assert at == before + 1
-            assert world.store().horizon() == before
-            assert follower.run_once() == 0
-            writer.say(word)
-            assert writer.hear() == "ended"
-            assert follower.catch_up() == grown
-            assert follower.position == before + grown
-    # What was undone has left no hole: its position was given again.
-    assert forgot_nothing(world.ledger) == world.ledger.head().count
-    world.close()

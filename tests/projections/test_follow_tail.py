@@ -3,57 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from contextlib import closing
 from itertools import islice
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event
 
 import pytest
 
-from following import Saw, forgot_nothing
+from consumer import Consumer
 from lives import Lives
-from odd_stores import LaggingStore, NumbStore, ledger_on
-from stored import append, event
-from tenure import InvalidInput, Ledger, OwnerRef, Recorded, StoreUnavailable
-from tenure_ledger.rows import Store
-from tenure_ledger.tailing import settled
+from odd_stores import NumbStore, ledger_on
+from tenure import InvalidInput, OwnerRef, StoreUnavailable
+from waiting import WAIT_SECONDS
 from worlds import World
-
-WAIT_SECONDS = 60.0
-
-
-class Consumer:
-    """Takes what a generator gives, in a thread, and says how far it is."""
-
-    def __init__(self, following: Generator[Recorded]) -> None:
-        self.positions: list[int] = []
-        self.problem: Exception | None = None
-        self._grown = Event()
-        self._following = following
-        self.thread = Thread(target=self._run, daemon=True)
-        self.thread.start()
-
-    def _run(self) -> None:
-        try:
-            for recorded in self._following:
-                self.positions.append(recorded.position)
-                self._grown.set()
-        except Exception as problem:  # noqa: BLE001  the test looks at it
-            self.problem = problem
-
-    def reaches(self, position: int) -> bool:
-        """Wait until it has an event."""
-        while position not in self.positions:
-            if not self._grown.wait(WAIT_SECONDS):
-                return False
-            self._grown.clear()
-        return True
-
-    def ends(self) -> bool:
-        """Wait until it is at its end, and nothing was raised."""
-        self.thread.join(WAIT_SECONDS)
-        return self.problem is None and not self.thread.is_alive()
 
 
 @pytest.fixture
@@ -174,65 +137,3 @@ def test_nothing_is_lost_where_nobody_is_ever_woken(tmp_path: Path) -> None:
         assert consumer.positions == [1, 2, 3, 4]
         stop.set()
         assert consumer.ends()
-
-
-# S23: a hole that fills in later.
-
-
-@pytest.fixture
-def holed(tmp_path: Path) -> Generator[tuple[LaggingStore, Ledger]]:
-    """Give a store in which position 11 is committed and 10 may still be."""
-    with closing(LaggingStore(tmp_path / "relay.db")) as store:
-        append(store, *(event("a", version) for version in range(1, 10)))
-        insert_at(store, 11, "b")
-        store.safe = 9
-        yield store, ledger_on(store)
-
-
-def insert_at(store: LaggingStore, position: int, stream: str) -> None:
-    """Commit an event at a position, as a database with several writers can."""
-    row = event(stream, 1)
-    with store.write(10.0) as unit:
-        db = unit._open()  # pyright: ignore[reportPrivateUsage]
-        db.execute(
-            "INSERT INTO stored_events VALUES (?, ?, ?, ?, ?, ?)", (position, *row[1:])
-        )
-        unit.commit()
-
-
-def positions(store: Store, after: int = 0) -> list[int]:
-    """Return what is settled above a position."""
-    return [row.position for row in settled(store, after)]
-
-
-@pytest.mark.parametrize("committed", [True, False], ids=["committed", "rolled back"])
-def test_s23_eleven_is_not_seen_before_ten_is_known(
-    holed: tuple[LaggingStore, Ledger], *, committed: bool
-) -> None:
-    store, ledger = holed
-    follower = ledger.follower(Saw())
-    consumer = Consumer(ledger.follow())
-    follower.catch_up()
-    assert consumer.reaches(9)
-    assert (positions(store), follower.position) == (list(range(1, 10)), 9)
-    assert [one.position for one in ledger.events()][-1] == 11
-    if committed:
-        insert_at(store, 10, "cut")
-    assert follower.catch_up() == 0
-    store.safe = 11
-    late = [10, 11] if committed else [11]
-    assert follower.catch_up() == len(late)
-    assert follower.position == 11
-    assert consumer.reaches(11)
-    assert consumer.positions == [*range(1, 10), *late]
-    assert forgot_nothing(ledger) == 9 + len(late)
-    ledger.close()
-    assert consumer.ends()
-
-
-def test_s23_a_store_with_one_writer_at_a_time_is_settled_up_to_its_head(
-    lived: World,
-) -> None:
-    store = lived.store()
-    assert store.horizon() == store.head_position() == lived.ledger.head().position
-    assert positions(store) == [one.position for one in lived.ledger.events()]

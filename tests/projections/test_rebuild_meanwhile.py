@@ -149,7 +149,11 @@ def test_rows_whose_streams_move_on_before_the_unit_are_right_after_it(
     hold_right(desk)
 
 
-@pytest.mark.parametrize("act", [lambda _: None, move], ids=["idle", "meanwhile"])
+def idle(_: Ledger) -> None:
+    """Do nothing."""
+
+
+@pytest.mark.parametrize("act", [idle, move])
 def test_the_unit_expects_the_streams_of_its_rows_where_they_were_folded(
     desk: Meddled, act: Callable[[Ledger], object]
 ) -> None:
@@ -160,6 +164,20 @@ def test_the_unit_expects_the_streams_of_its_rows_where_they_were_folded(
     desk.ledger.rebuild(OWNERS)
     heads = {stream: len(desk.store.tail(stream, 1)) for stream in (A.stream, B.stream)}
     assert desk.expected == heads
+
+
+def test_the_unit_expects_both_streams_of_a_row_that_moves_before_it(
+    desk: Meddled,
+) -> None:
+    prepare(desk)
+    table = "runtime_restart_checkpoints"
+    ((key, row),) = stored_tables(desk.store)[table].items()
+    put(desk, RowChange(table, key, (*row[:-1], "wrong")))
+    desk.before_the_unit(move)
+    desk.ledger.rebuild(table)
+    heads = {stream: len(desk.store.tail(stream, 1)) for stream in (A.stream, B.stream)}
+    assert desk.expected == heads
+    hold_right(desk)
 
 
 def test_an_owner_that_ends_before_the_unit_is_right_after_it(desk: Meddled) -> None:

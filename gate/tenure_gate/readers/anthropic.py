@@ -22,6 +22,7 @@ from typing import Any
 from tenure_gate.readers.protocol import Human, Message, Role
 from tenure_gate.readers.shapes import (
     Fields,
+    check_human,
     content_of,
     fields_of,
     mark,
@@ -49,7 +50,7 @@ class AnthropicReader:
     """
 
     def __init__(self, *, human: Human | None = None) -> None:
-        self._human = human
+        self._human = check_human(human)
 
     def role(self, message: Message) -> Role:
         """Say what the message is; a user message of results alone is a ``tool``'s."""
@@ -99,7 +100,7 @@ class AnthropicReader:
     def human(self, message: Message) -> bool:
         """Ask the host's callable, or look at the mark ``human``."""
         if self._human is not None:
-            return self._human(message)
+            return vouched(self._human(message))
         return vouched(mark(message, "human"))
 
     def same(self, first: Message, second: Message) -> bool:

@@ -16,6 +16,7 @@ from typing import Any
 from tenure_gate.readers.protocol import Human, Message, Role
 from tenure_gate.readers.shapes import (
     Fields,
+    check_human,
     fields_of,
     is_fields,
     mark,
@@ -44,7 +45,7 @@ class OpenCodeReader:
     """
 
     def __init__(self, *, human: Human | None = None) -> None:
-        self._human = human
+        self._human = check_human(human)
 
     def role(self, message: Message) -> Role:
         """Say what the message is; checks the shape of the whole message."""
@@ -90,7 +91,7 @@ class OpenCodeReader:
     def human(self, message: Message) -> bool:
         """Ask the host's callable, or look at ``info.human``."""
         if self._human is not None:
-            return self._human(message)
+            return vouched(self._human(message))
         return vouched(mark(message["info"], "human"))
 
     def same(self, first: Message, second: Message) -> bool:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias, TypeGuard, cast
 
+from tenure_gate.readers.protocol import Human
 from tenure_ledger.errors import InvalidInput
 from tenure_ledger.values import kind_of
 
 __all__ = [
     "Fields",
+    "check_human",
     "content_of",
     "dicts",
     "fields_of",
@@ -112,6 +115,17 @@ def mark(message: Fields, name: str) -> object:
         return noted if given is None else given
     msg = f"{name} and metadata.{name} differ; give one of them"
     raise InvalidInput(msg)
+
+
+def check_human(human: Human | None) -> Human | None:
+    """Return how a host vouches, or raise `InvalidInput`, or TypeError if it waits."""
+    if human is not None and not callable(human):
+        msg = f"human must be callable, not {kind_of(human)}"
+        raise InvalidInput(msg)
+    if inspect.iscoroutinefunction(human):
+        msg = "human must be a plain function: the gate does not wait for it"
+        raise TypeError(msg)
+    return human
 
 
 def vouched(given: object) -> bool:

@@ -10,11 +10,10 @@ which is how a quarantine keeps the later of two.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Generic, NamedTuple, Self, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from immutables import Map
 from msgspec import Struct
-from msgspec.structs import replace
 
 from tenure_ledger.events import Event
 
@@ -46,10 +45,6 @@ class Value(Struct, frozen=True, gc=False):
     seventh of what it costs with a named tuple. It cannot be part of a cycle, so the
     garbage collector need not look at it.
     """
-
-    def _replace(self, **changes: Any) -> Self:  # noqa: ANN401  fields of every type
-        """Return a copy with some fields changed."""
-        return replace(self, **changes)
 
 
 class Rule(NamedTuple, Generic[S]):

@@ -6,8 +6,8 @@ The checks are pure; what waits is ``_run``, ``_body`` and the shell's ``state``
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import UTC, datetime
 from itertools import islice
+from typing import TypeVar
 
 from tenure_ledger.bodies import Json, body_digest, body_value, encode_body
 from tenure_ledger.decisions.work import (
@@ -23,24 +23,18 @@ from tenure_ledger.errors import Corrupt, InvalidInput
 from tenure_ledger.folds.effects import Approval, Call
 from tenure_ledger.grouping import Answer
 from tenure_ledger.shell import Shell
-from tenure_ledger.values import Authority, First, OwnerRef, check_id
+from tenure_ledger.values import IDS_MAX, Authority, First, OwnerRef, check_id
 from tenure_ledger.views import ToolCall, call_state
 
 __all__ = [
     "Methods",
     "body",
-    "check_authority",
     "check_first",
-    "check_moment",
-    "check_owner",
-    "check_same_owner",
-    "check_seconds",
     "ids",
+    "several",
 ]
 
-SECONDS_MAX = 10 * 366 * 86400.0
-"""Ten years: a longer lease or time-out is a mistake in units."""
-IDS_MAX = 10_000
+T = TypeVar("T")
 
 
 class Methods:
@@ -120,32 +114,6 @@ def _odd(outcome: Outcome) -> Corrupt:
     return Corrupt(f"a command's stored outcome does not fit the command: {outcome}")
 
 
-def check_owner(owner: object) -> OwnerRef:
-    """Return the owner, or raise `InvalidInput`."""
-    if not isinstance(owner, OwnerRef):
-        msg = f"owner must be an OwnerRef, not {type(owner).__name__}"
-        raise InvalidInput(msg)
-    return owner
-
-
-def check_same_owner(named: OwnerRef, owner: OwnerRef) -> None:
-    """Raise `InvalidInput` when a call or a key is of another owner."""
-    if named != owner:
-        msg = f"this call or key is of {named}, not of {owner}: pass its own owner"
-        raise InvalidInput(msg)
-
-
-def check_authority(authority: object) -> Authority:
-    """Return the authority, or raise `InvalidInput`: no write goes without one."""
-    if not isinstance(authority, Authority):
-        msg = (
-            "authority must be the Authority that claim, succeed, take_over, advance "
-            f"or spawn returned, not {type(authority).__name__}"
-        )
-        raise InvalidInput(msg)
-    return authority
-
-
 def check_first(first: object) -> First | None:
     """Return the first request, or raise `InvalidInput`."""
     if first is not None and not isinstance(first, First):
@@ -154,40 +122,9 @@ def check_first(first: object) -> First | None:
     return first
 
 
-def check_seconds(what: str, seconds: object) -> float | None:
-    """Return a length of time in seconds, or raise `InvalidInput`."""
-    if seconds is None:
-        return None
-    if not isinstance(seconds, (int, float)) or isinstance(seconds, bool):
-        msg = f"{what} must be a number of seconds, not {type(seconds).__name__}"
-        raise InvalidInput(msg)
-    if not 0 <= seconds <= SECONDS_MAX:
-        # A huge whole number has no text (and is no float) in Python.
-        msg = f"{what} must be from 0 to {SECONDS_MAX:.0f} seconds"
-        raise InvalidInput(msg)
-    return float(seconds)
-
-
-def check_moment(what: str, moment: object) -> datetime | None:
-    """Return a time in UTC, or raise `InvalidInput`."""
-    if moment is None:
-        return None
-    if not isinstance(moment, datetime) or moment.utcoffset() is None:
-        msg = f"{what} must be a datetime with a time zone"
-        raise InvalidInput(msg)
-    try:
-        return moment.astimezone(UTC)
-    except OverflowError:
-        msg = f"{what} is no time in UTC: {moment}"
-        raise InvalidInput(msg) from None
-
-
 def ids(what: str, values: Iterable[object]) -> tuple[str, ...]:
     """Return ids without repeats, in the order given, or raise `InvalidInput`."""
-    if isinstance(values, (str, bytes)) or not _is_iterable(values):
-        msg = f"{what} must be several ids, not {type(values).__name__}"
-        raise InvalidInput(msg)
-    given = list(islice(values, IDS_MAX + 1))
+    given = several(what, "ids", values)
     if len(given) > IDS_MAX:
         msg = f"{what} has more than {IDS_MAX} ids; that is all that is kept"
         raise InvalidInput(msg)
@@ -195,6 +132,17 @@ def ids(what: str, values: Iterable[object]) -> tuple[str, ...]:
     # A set has no order of its own: the same set is the same command everywhere.
     unordered = isinstance(values, (set, frozenset))
     return tuple(sorted(found) if unordered else found)
+
+
+def several(what: str, kind: str, values: Iterable[T]) -> list[T]:
+    """Return the first of the values, one more than is kept, or raise `InvalidInput`.
+
+    So a caller can say that there are too many, and never waits for an endless one.
+    """
+    if isinstance(values, (str, bytes)) or not _is_iterable(values):
+        msg = f"{what} must be several {kind}, not {type(values).__name__}"
+        raise InvalidInput(msg)
+    return list(islice(values, IDS_MAX + 1))
 
 
 def body(what: str, value: object) -> Body:

@@ -9,17 +9,17 @@ from tenure_ledger.folds.effects import Approval
 from tenure_ledger.methods.base import (
     Methods,
     body,
-    check_authority,
-    check_owner,
-    check_same_owner,
-    check_seconds,
 )
 from tenure_ledger.values import (
     Authority,
     OwnerRef,
+    check_authority,
     check_choice,
     check_id,
     check_optional_id,
+    check_owner,
+    check_same_owner,
+    check_seconds,
 )
 from tenure_ledger.views import ToolCall
 

@@ -15,18 +15,19 @@ from tenure_ledger.errors import InvalidInput
 from tenure_ledger.events import StripVerdict
 from tenure_ledger.folds.stream import State
 from tenure_ledger.methods.base import (
-    IDS_MAX,
     Methods,
-    check_authority,
-    check_owner,
+    several,
 )
 from tenure_ledger.values import (
+    IDS_MAX,
     Authority,
     OwnerRef,
+    check_authority,
     check_choice,
     check_id,
     check_integer,
     check_name,
+    check_owner,
 )
 
 __all__ = ["GatingMethods"]
@@ -123,11 +124,8 @@ class GatingMethods(Methods):
 def _strips(
     strips: Iterable[tuple[str, StripVerdict, int]],
 ) -> tuple[gating.Strip, ...]:
-    if isinstance(strips, (str, bytes)) or not _is_iterable(strips):
-        msg = f"strips must be several tuples, not {type(strips).__name__}"
-        raise InvalidInput(msg)
     found: dict[str, gating.Strip] = {}
-    for one in islice(strips, IDS_MAX + 1):
+    for one in several("strips", "tuples", strips):
         strip = _strip(one)
         if found.setdefault(strip.key, strip) != strip:
             msg = f"{strip.key} is in strips twice, with two verdicts: give it once"
@@ -165,7 +163,3 @@ def _some(what: str, found: dict[str, V]) -> dict[str, V]:
         msg = f"{what} must be 1 to {IDS_MAX}"
         raise InvalidInput(msg)
     return found
-
-
-def _is_iterable(values: object) -> bool:
-    return isinstance(values, Iterable)

@@ -10,11 +10,7 @@ from tenure_ledger.decisions import children, ownership, relay, takeover, upkeep
 from tenure_ledger.errors import InvalidInput
 from tenure_ledger.methods.base import (
     Methods,
-    check_authority,
     check_first,
-    check_moment,
-    check_owner,
-    check_seconds,
     ids,
 )
 from tenure_ledger.values import (
@@ -23,12 +19,16 @@ from tenure_ledger.values import (
     Evidence,
     First,
     OwnerRef,
+    check_authority,
     check_choice,
     check_flag,
     check_id,
     check_integer,
+    check_moment,
     check_name,
     check_optional_id,
+    check_owner,
+    check_seconds,
     check_text,
 )
 

@@ -13,14 +13,18 @@ from tenure_ledger.events import Recorded
 from tenure_ledger.folds.effects import Approval
 from tenure_ledger.folds.executions import Execution
 from tenure_ledger.folds.notices import Notice
-from tenure_ledger.methods.base import Methods, check_authority, check_owner
+from tenure_ledger.methods.base import (
+    Methods,
+)
 from tenure_ledger.tailing import follow
 from tenure_ledger.values import (
     Authority,
     ChatExecutionKey,
     OwnerRef,
+    check_authority,
     check_id,
     check_integer,
+    check_owner,
 )
 from tenure_ledger.verification import Head, Verification, head_after, verify
 from tenure_ledger.views import OwnerView, ToolCall, owner_view

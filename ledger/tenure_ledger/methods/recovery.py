@@ -9,9 +9,6 @@ from tenure_ledger.errors import InvalidInput
 from tenure_ledger.methods.base import (
     Methods,
     body,
-    check_authority,
-    check_owner,
-    check_same_owner,
     ids,
 )
 from tenure_ledger.payloads import (
@@ -26,9 +23,12 @@ from tenure_ledger.values import (
     ChatExecutionKey,
     OwnerRef,
     ReplayReason,
+    check_authority,
     check_choice,
     check_id,
     check_integer,
+    check_owner,
+    check_same_owner,
 )
 from tenure_ledger.views import ToolCall
 

@@ -10,8 +10,6 @@ from tenure_ledger.errors import InvalidInput
 from tenure_ledger.methods.base import (
     Methods,
     body,
-    check_authority,
-    check_owner,
     ids,
 )
 from tenure_ledger.values import (
@@ -19,11 +17,13 @@ from tenure_ledger.values import (
     Boundary,
     Origin,
     OwnerRef,
+    check_authority,
     check_choice,
     check_flag,
     check_id,
     check_integer,
     check_optional_id,
+    check_owner,
 )
 
 __all__ = ["RelayMethods"]

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import re
 from dataclasses import MISSING, fields
+from datetime import UTC, datetime
 from typing import Any, cast
 
 from tenure_ledger.errors import InvalidInput
 
 __all__ = [
+    "IDS_MAX",
     "ID_BYTES_MAX",
     "ID_CHARACTERS_MAX",
+    "SECONDS_MAX",
     "TEXT_CHARACTERS_MAX",
     "check_choice",
     "check_flag",
     "check_id",
     "check_integer",
+    "check_moment",
     "check_name",
     "check_optional_id",
+    "check_seconds",
     "check_text",
     "check_unicode",
     "json_fields",
@@ -30,6 +35,10 @@ ID_BYTES_MAX = 800
 """Three longer ids would break PostgreSQL's index limit of 2704 bytes."""
 TEXT_CHARACTERS_MAX = 100_000
 """A sentence that goes into a header: evidence, a status. Longer text is a body."""
+SECONDS_MAX = 10 * 366 * 86400.0
+"""Ten years: a longer lease or time-out is a mistake in units."""
+IDS_MAX = 10_000
+"""So many ids are taken at once."""
 
 _NAME = re.compile(r"[a-z0-9_.-]{1,64}\Z")
 
@@ -165,3 +174,31 @@ def json_fields(kind: Any, what: str, value: object) -> dict[str, Any]:  # noqa:
         msg = f"{what} {wrong}: pass on what to_json gave"
         raise InvalidInput(msg)
     return given
+
+
+def check_seconds(what: str, seconds: object) -> float | None:
+    """Return a length of time in seconds, or raise `InvalidInput`."""
+    if seconds is None:
+        return None
+    if not isinstance(seconds, (int, float)) or isinstance(seconds, bool):
+        msg = f"{what} must be a number of seconds, not {type(seconds).__name__}"
+        raise InvalidInput(msg)
+    if not 0 <= seconds <= SECONDS_MAX:
+        # A huge whole number has no text (and is no float) in Python.
+        msg = f"{what} must be from 0 to {SECONDS_MAX:.0f} seconds"
+        raise InvalidInput(msg)
+    return float(seconds)
+
+
+def check_moment(what: str, moment: object) -> datetime | None:
+    """Return a time in UTC, or raise `InvalidInput`."""
+    if moment is None:
+        return None
+    if not isinstance(moment, datetime) or moment.utcoffset() is None:
+        msg = f"{what} must be a datetime with a time zone"
+        raise InvalidInput(msg)
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError:
+        msg = f"{what} is no time in UTC: {moment}"
+        raise InvalidInput(msg) from None

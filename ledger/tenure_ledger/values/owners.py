@@ -19,7 +19,18 @@ from tenure_ledger.values.checks import (
     set_plain,
 )
 
-__all__ = ["Authority", "Evidence", "EvidenceKind", "OwnerRef", "Seen", "agent_stream"]
+__all__ = [
+    "Authority",
+    "Evidence",
+    "EvidenceKind",
+    "OwnerRef",
+    "Seen",
+    "agent_stream",
+    "check_authority",
+    "check_owner",
+    "check_same_owner",
+    "parts_of_stream",
+]
 
 EvidenceKind = Literal["gone", "alive", "cannot_tell"]
 
@@ -48,12 +59,22 @@ class OwnerRef:
     @classmethod
     def of_stream(cls, stream: str) -> OwnerRef | None:
         """Return the owner whose stream has this name; None for an agent's stream."""
-        if not stream.startswith("owner:"):
-            return None
-        return cls(*stream.removeprefix("owner:").split(":", 1))
+        parts = parts_of_stream(stream)
+        return None if parts is None else cls(*parts)
 
     def __str__(self) -> str:
         return f"{self.recovery_class} {self.owner_id}"
+
+
+def parts_of_stream(stream: str) -> tuple[str, str] | None:
+    """Return (recovery class, owner id); None for an agent's stream.
+
+    Without the checks of `OwnerRef.of_stream`: rows are made of streams that exist.
+    """
+    if not stream.startswith("owner:"):
+        return None
+    _, recovery_class, owner_id = stream.split(":", 2)
+    return recovery_class, owner_id
 
 
 def agent_stream(agent_id: str) -> str:
@@ -160,3 +181,29 @@ class Evidence:
             )
             raise InvalidInput(msg)
         return cls(kind, seen.incarnation, seen.version, detail)
+
+
+def check_owner(owner: object) -> OwnerRef:
+    """Return the owner, or raise `InvalidInput`."""
+    if not isinstance(owner, OwnerRef):
+        msg = f"owner must be an OwnerRef, not {type(owner).__name__}"
+        raise InvalidInput(msg)
+    return owner
+
+
+def check_same_owner(named: OwnerRef, owner: OwnerRef) -> None:
+    """Raise `InvalidInput` when a call or a key is of another owner."""
+    if named != owner:
+        msg = f"this call or key is of {named}, not of {owner}: pass its own owner"
+        raise InvalidInput(msg)
+
+
+def check_authority(authority: object) -> Authority:
+    """Return the authority, or raise `InvalidInput`: no write goes without one."""
+    if not isinstance(authority, Authority):
+        msg = (
+            "authority must be the Authority that claim, succeed, take_over, advance "
+            f"or spawn returned, not {type(authority).__name__}"
+        )
+        raise InvalidInput(msg)
+    return authority

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from importlib.resources import files
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from tenure_ledger.errors import InvalidInput
-from tenure_ledger.rows import Column, RowChange, TableSpec
+from tenure_ledger.rows import Column, RowChange
+from tenure_projections.tables.shape import spec
 
 if TYPE_CHECKING:
     from tenure_projections.followers.model import ModelTable
@@ -28,12 +29,7 @@ class Parked(NamedTuple):
     """What handling it raised."""
 
 
-def _spec(name: str, columns: str, key: str) -> TableSpec:
-    folder = files("tenure_projections.followers").joinpath("sqlite")
-    statement = folder.joinpath(f"{name}.sql").read_text(encoding="utf-8").strip()
-    create = {"sqlite": statement}
-    return TableSpec(name, tuple(columns.split()), tuple(key.split()), create)
-
+_spec = partial(spec, package="tenure_projections.followers")
 
 FOLLOWERS = _spec("followers", "name position tables_json", "name")
 PARKED = _spec(
@@ -84,7 +80,8 @@ class Tracking(NamedTuple):
         row = (self.name, position, self.tables_json)
         return RowChange(FOLLOWERS.name, (self.name,), row)
 
-    def parked(self, rows: Iterable[Sequence[Column]]) -> dict[str, Parked]:
+    @staticmethod
+    def parked(rows: Iterable[Sequence[Column]]) -> dict[str, Parked]:
         """Return what is parked, by stream, from the rows of this follower."""
         return {
             str(stream): Parked(str(stream), int(at or 0), int(version or 0), str(text))

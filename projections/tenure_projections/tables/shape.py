@@ -20,7 +20,7 @@ from tenure_ledger.events import Event, Recorded
 from tenure_ledger.folds.stream import State
 from tenure_ledger.hook import Change
 from tenure_ledger.rows import Column, Row, TableSpec
-from tenure_ledger.values import OwnerRef
+from tenure_ledger.values import OwnerRef, parts_of_stream
 
 __all__ = [
     "Body",
@@ -78,9 +78,16 @@ class Table(NamedTuple):
         return name
 
 
-def spec(name: str, columns: str, key: str, *, unique: str | None = None) -> TableSpec:
+def spec(
+    name: str,
+    columns: str,
+    key: str,
+    *,
+    unique: str | None = None,
+    package: str = "tenure_projections.tables",
+) -> TableSpec:
     """Return the spec of a table whose statement is ``<dialect>/<name>.sql``."""
-    statement = files("tenure_projections.tables").joinpath("sqlite", f"{name}.sql")
+    statement = files(package).joinpath("sqlite", f"{name}.sql")
     create = {"sqlite": statement.read_text(encoding="utf-8").strip()}
     parts = tuple(columns.split()), tuple(key.split())
     return TableSpec(name, *parts, create, unique)
@@ -88,10 +95,7 @@ def spec(name: str, columns: str, key: str, *, unique: str | None = None) -> Tab
 
 def owner_of(state: State) -> tuple[str, str] | None:
     """Return (recovery class, owner id); None for an agent's stream."""
-    if not state.stream.startswith("owner:"):
-        return None
-    _, recovery_class, owner_id = state.stream.split(":", 2)
-    return recovery_class, owner_id
+    return parts_of_stream(state.stream)
 
 
 def known_events(events: Iterable[Recorded]) -> list[Event]:
