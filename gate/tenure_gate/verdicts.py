@@ -39,7 +39,7 @@ VerdictName = Literal[
 
 ANSWERED: frozenset[VerdictName] = frozenset({"current", "successor"})
 """What a model may be called for."""
-PASSES: frozenset[VerdictName] = ANSWERED | {"history"}
+PASSES: frozenset[VerdictName] = frozenset({*ANSWERED, "history"})
 """What the model may see; a hand-over may stand for history."""
 STALE: frozenset[VerdictName] = frozenset({"stale_admitted", "stale_unadmitted"})
 """Leftovers: stripped, and interrupted, once."""
