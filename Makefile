@@ -27,7 +27,7 @@ demo: $(READY) ## a relay with late leftovers, the rule of flags that dies of th
 	@$(BIN)/tenure demo
 
 test: $(READY) ## run the tests, with branch coverage
-	$(BIN)/python -m pytest -n $(JOBS) --maxprocesses 8 --cov --cov-report=term
+	$(BIN)/python -m pytest -n $(JOBS) --maxprocesses 8 --dist loadgroup --cov --cov-report=term
 
 check: lint types examples wheel ## lint, types, examples in the docs, the built wheel
 

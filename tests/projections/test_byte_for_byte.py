@@ -21,6 +21,9 @@ from tenure_ledger.rows import BodyRow
 from tenure_ledger.stores import SQLiteStore
 from worlds import World
 
+# One process writes the long history, for all of these tests.
+pytestmark = pytest.mark.xdist_group("long history")
+
 EVENTS_MIN = 20_000
 
 
