@@ -11,6 +11,7 @@ from typing import Self
 
 from msgspec import Struct
 
+from tenure_ledger.decisions.live import waiting_notices
 from tenure_ledger.folds.executions import Execution
 from tenure_ledger.folds.notices import Notice
 from tenure_ledger.folds.ownership import Cut, Holding
@@ -96,21 +97,13 @@ class JournalSnapshot(Struct, frozen=True, gc=False, eq=False):
 
         One that was given to a request which ended with its term waits again.
         """
-        return [
-            one
-            for one in self.state.notices.listed()
-            if one.key is None or not self._at_work(one.key)
-        ]
+        return waiting_notices(self.state)
 
     def open_interrupts(self) -> list[Interrupt]:
         """Return the clean-ups without a final answer, oldest first."""
         relay = self.state.relay
         order = sorted(relay.open_interrupts.items(), key=lambda at: (at[1], at[0]))
         return [relay.interrupts[at] for at, _ in order]
-
-    def _at_work(self, key: str) -> bool:
-        known = self.executions.get(key)
-        return known is not None and known.open and self.live(known)
 
     def __repr__(self) -> str:
         return f"JournalSnapshot({self.state.stream!r}, version={self.version})"

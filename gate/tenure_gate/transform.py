@@ -111,7 +111,8 @@ class NarrativeTransform:
         """
         if not isinstance(ledger, Ledger):
             msg = f"ledger must be what open_ledger returned, not {kind_of(ledger)}"
-            raise (TypeError if inspect.isclass(ledger) else InvalidInput)(msg)
+            waits = inspect.iscoroutinefunction(getattr(ledger, "fresh_state", None))
+            raise (TypeError if waits else InvalidInput)(msg)
         check_guard(guard)
         self.ledger = ledger
         self.guard = guard

@@ -272,3 +272,25 @@ def test_help_tells_the_exit_status(capsys: pytest.CaptureFixture[str]) -> None:
     told = capsys.readouterr().out
     assert "Exit status: 0: " in told
     assert "--acting ID" in told
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+def test_an_output_that_cannot_be_written_is_no_verdict(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/relay.db"
+    with open_ledger(url) as ledger:
+        ledger.claim(OwnerRef("session", "ses_1"), "a", "host")
+    command = [sys.executable, "-m", "tenure", "gate", "--ledger", url]
+    transcript = str(
+        Path(__file__).parents[2] / "docs" / "transcripts" / "openai.jsonl"
+    )
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [*command, "--session", "ses_1", transcript],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert "output cannot be written" in done.stderr

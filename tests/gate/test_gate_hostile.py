@@ -121,6 +121,14 @@ def test_a_failing_guard_is_asked_about_every_leftover(world: World) -> None:
     assert guard.asked == ["r1", "r2", "r1"]
 
 
+def test_a_class_is_no_guard_and_no_reader(world: World) -> None:
+    make: Any = NarrativeTransform
+    with pytest.raises(InvalidInput, match="class Slow"):
+        make(world.ledger, Slow)
+    with pytest.raises(InvalidInput, match="class OpenAIReader"):
+        make(world.ledger, Slow(), reader=OpenAIReader)
+
+
 def test_a_mark_on_either_copy_vouches(world: World) -> None:
     two = two_terms(world.ledger)
     plain, marked = user("h9"), {**user("h9"), "human": True}
@@ -130,6 +138,21 @@ def test_a_mark_on_either_copy_vouches(world: World) -> None:
 
 def mistaken(_message: object) -> Any:  # noqa: ANN401  a host's mistake
     return "false"
+
+
+class AsyncLedger:
+    """What an asynchronous ledger looks like."""
+
+    async def fresh_state(self, _owner: object) -> None:
+        """Wait."""
+
+
+def test_an_asynchronous_ledger_is_refused_at_once() -> None:
+    make: Any = NarrativeTransform
+    with pytest.raises(TypeError, match="open_ledger"):
+        make(AsyncLedger(), Slow())
+    with pytest.raises(InvalidInput, match="open_ledger"):
+        make(object(), Slow())
 
 
 async def waits(_message: object) -> bool:

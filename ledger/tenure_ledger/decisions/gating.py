@@ -10,7 +10,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tenure_ledger import events as e
-from tenure_ledger.decisions.live import admitted, open_execution
+from tenure_ledger.decisions.live import (
+    admitted,
+    open_execution,
+    waiting_notices,
+)
 from tenure_ledger.decisions.work import (
     At,
     Context,
@@ -215,19 +219,12 @@ def decide_deliver(
     envelope = work.by_holder(owner)
     if command.authority is None:
         envelope = work.by(command.author, state.ownership.generation)
-    at = known.admitted
-    for notice in state.notices.listed():
-        if notice.key == key:
-            at = max(at, notice.delivered)
-        elif notice.key is None or not _at_work(state, notice.key):
-            event = e.NoticeDelivered(**envelope, notice=notice.notice, key=key)
-            at = work.add(owner.stream, event)
+    told = [one.delivered for one in state.notices.listed() if one.key == key]
+    at = max(known.admitted, *told) if told else known.admitted
+    for notice in waiting_notices(state):
+        event = e.NoticeDelivered(**envelope, notice=notice.notice, key=key)
+        at = work.add(owner.stream, event)
     return work.decided(At(at))
-
-
-def _at_work(state: State, key: str) -> bool:
-    known = state.executions.by_key.get(key)
-    return known is not None and known.open and admitted(state.ownership, known)
 
 
 def decide_verdicts(

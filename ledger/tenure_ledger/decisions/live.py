@@ -14,6 +14,7 @@ from tenure_ledger.errors import (
     refuse,
 )
 from tenure_ledger.folds.executions import Execution
+from tenure_ledger.folds.notices import Notice
 from tenure_ledger.folds.ownership import Ownership
 from tenure_ledger.folds.stream import State
 from tenure_ledger.values import OwnerRef
@@ -26,6 +27,7 @@ __all__ = [
     "of_term",
     "open_execution",
     "refuse_settled",
+    "waiting_notices",
 ]
 
 
@@ -37,6 +39,22 @@ def of_term(own: Ownership, known: Execution) -> bool:
 def admitted(own: Ownership, known: Execution | None) -> bool:
     """Say whether the message is an execution of the live term."""
     return own.live and known is not None and of_term(own, known) and not known.stripped
+
+
+def waiting_notices(state: State) -> list[Notice]:
+    """Return the notices that wait for a request, oldest first.
+
+    One that was given to a request which ended with its term, and was never settled,
+    waits again.
+    """
+    by_key = state.executions.by_key
+    return [
+        one
+        for one in state.notices.listed()
+        if one.key is None
+        or not (known := by_key.get(one.key))
+        or not (known.open and admitted(state.ownership, known))
+    ]
 
 
 def live_executions(state: State) -> list[Execution]:
