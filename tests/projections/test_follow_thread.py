@@ -211,7 +211,7 @@ def test_a_thread_waits_out_a_fault_and_shows_it_meanwhile(tmp_path: Path) -> No
                 until(lambda: isinstance(follower.fault, Contended))
                 holder.kill()
                 until(lambda: follower.position == world.ledger.head().position)
-                assert follower.fault is None
+                until(lambda: follower.fault is None)
                 assert follower.parked() == []
         assert sum(kept(follower).values()) == world.ledger.head().count
     world.close()
