@@ -8,7 +8,8 @@ What ruff sees already (the order of `__all__`, bare `noqa`) is left to it.
 import ast
 import os
 import re
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
@@ -80,6 +81,7 @@ MAY_PRINT: Final = ("gate/tenure_gate/cli.py",)
 # What builds and tools leave behind, beside hidden folders.
 NOT_OURS: Final = frozenset({"__pycache__", "build", "dist", "htmlcov"})
 
+LINES_ASKED: Final = 300
 LINES_MAX: Final = 600
 
 # Written so that none of these patterns matches itself.
@@ -290,6 +292,31 @@ def files() -> list[File]:
 
 def test_every_file_keeps_the_rules(files: list[File]) -> None:
     assert [fault for file in files for fault in _faults(file)] == []
+
+
+def _asked(files: Iterable[File]) -> list[str]:
+    """The long files, longest first: a question, not a fault."""
+    long = [f for f in files if f.path.endswith(".py") and f.lines > LINES_ASKED]
+    long.sort(key=lambda file: -file.lines)
+    return [f"{file.lines} lines, one subject? {file.path}" for file in long]
+
+
+def test_long_files_are_asked_about(
+    files: list[File], capsys: pytest.CaptureFixture[str]
+) -> None:
+    planted = [
+        File("tests/long.py", "\n" * (LINES_ASKED + 1)),
+        File("tests/short.py", "\n" * LINES_ASKED),
+        File("docs/long.md", "\n" * LINES_MAX),
+        File("tests/longer.py", "\n" * (LINES_ASKED + 2)),
+    ]
+    assert _asked(planted) == [
+        "302 lines, one subject? tests/longer.py",
+        "301 lines, one subject? tests/long.py",
+    ]
+    with capsys.disabled():
+        for question in _asked(files):
+            sys.stdout.write(f"\n  {question}")
 
 
 def test_every_package_is_typed() -> None:
