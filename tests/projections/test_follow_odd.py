@@ -82,3 +82,42 @@ def test_a_follower_that_cannot_be_made_harms_no_other(world: World) -> None:
         ledger.follower(Weighs()).catch_up()
     assert len(list(ledger.rows("chat_executions"))) == 1
     assert ledger.follower(Counts()).catch_up() == 0
+
+
+@pytest.mark.parametrize("world", ["sqlite"], indirect=True)
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("position", "soon"),
+        ("tables_json", "{not json"),
+        ("tables_json", "[]"),
+        ("tables_json", b"\xff"),
+    ],
+)
+def test_a_record_that_somebody_changed_is_a_fault_that_says_so(
+    world: World, column: str, value: object
+) -> None:
+    follower = world.ledger.follower(Counts())
+    world.ledger.accept(S, "m", "inbox")
+    follower.catch_up()
+    path = world.url.removeprefix("sqlite:///")
+    with closing(sqlite3.connect(path)) as db, db:
+        changed = f"UPDATE followers SET {column} = ?"  # noqa: S608  two names of ours
+        db.execute(changed, (value,))
+    with pytest.raises(Corrupt, match=r"row .* of followers"):
+        follower.catch_up()
+
+
+@pytest.mark.parametrize("world", ["sqlite"], indirect=True)
+def test_a_parked_stream_that_somebody_changed_is_a_fault_that_says_so(
+    world: World,
+) -> None:
+    follower = world.ledger.follower(Counts())
+    world.ledger.accept(S, "m", "inbox")
+    follower.catch_up()
+    path = world.url.removeprefix("sqlite:///")
+    with closing(sqlite3.connect(path)) as db, db:
+        row = (Counts.name, S.stream, "soon", 1, "error")
+        db.execute("INSERT INTO parked_streams VALUES (?, ?, ?, ?, ?)", row)
+    with pytest.raises(Corrupt, match=r"row .* of parked_streams"):
+        follower.parked()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from tenure_ledger.errors import InvalidInput
+from tenure_ledger.errors import Corrupt, InvalidInput
 from tenure_ledger.rows import Column, RowChange
 from tenure_projections.tables.shape import spec
 
@@ -54,20 +55,20 @@ class Tracking(NamedTuple):
         """Return the saved position among the rows of all followers; 0: none is saved.
 
         Raises `InvalidInput` when the tables are not those of this model, or are
-        another's.
+        another's, `Corrupt` for a record that is none of ours.
         """
-        found = {str(name): (at, str(shapes)) for name, at, shapes in rows}
+        found = {str(row[0]): _record(row) for row in rows}
         if self.name in found:
             at, shapes = found[self.name]
-            if json.loads(shapes) != json.loads(self.tables_json):
+            if shapes != json.loads(self.tables_json):
                 msg = (
                     f"the read model {self.name} was followed with other tables or "
                     "columns: give the new shape, and its tables, new names"
                 )
                 raise InvalidInput(msg)
-            return int(at or 0)
+            return at
         for other, (_, shapes) in found.items():
-            if taken := self.tables & json.loads(shapes).keys():
+            if taken := self.tables & shapes.keys():
                 msg = (
                     f"the table {min(taken)} is that of the read model {other}: give "
                     f"that of {self.name} a name of its own"
@@ -82,11 +83,18 @@ class Tracking(NamedTuple):
 
     @staticmethod
     def parked(rows: Iterable[Sequence[Column]]) -> dict[str, Parked]:
-        """Return what is parked, by stream, from the rows of this follower."""
-        return {
-            str(stream): Parked(str(stream), int(at or 0), int(version or 0), str(text))
-            for _, stream, at, version, text in rows
-        }
+        """Return what is parked, by stream, from the rows of this follower.
+
+        Raises `Corrupt` for a record that is none of ours.
+        """
+        found: dict[str, Parked] = {}
+        for row in rows:
+            match row:
+                case (str(), str(stream), int(at), int(version), str(text)):
+                    found[stream] = Parked(stream, at, version, text)
+                case _:
+                    raise _damaged(PARKED.name, row)
+        return found
 
     def park(self, one: Parked) -> RowChange:
         """Return the change that parks a stream."""
@@ -95,3 +103,22 @@ class Tracking(NamedTuple):
     def release(self, stream: str) -> RowChange:
         """Return the change after which the stream is parked no more."""
         return RowChange(PARKED.name, (self.name, stream), None)
+
+
+def _record(row: Sequence[Column]) -> tuple[int, dict[str, object]]:
+    """Return the position and the tables that a row of `FOLLOWERS` names."""
+    with suppress(ValueError, RecursionError):
+        match row:
+            case (str(), int(at), str(text)) if isinstance(json.loads(text), dict):
+                return at, json.loads(text)
+            case _:
+                pass
+    raise _damaged(FOLLOWERS.name, row)
+
+
+def _damaged(table: str, row: Sequence[Column]) -> Corrupt:
+    return Corrupt(
+        f"the row {row[:2]!r:.200} of {table} is not what this library writes: "
+        "somebody changed it; restore a backup, or delete the row and the tables of "
+        "that read model, and follow from the beginning"
+    )
