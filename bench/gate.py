@@ -1,4 +1,4 @@
-"""What a verdict costs, beside bare look-ups in dicts.
+"""What a verdict and a whole call cost, beside bare look-ups in dicts.
 
     python bench/gate.py            the whole run, a few minutes
     python bench/gate.py --quick    fewer admissions, under a minute
@@ -20,27 +20,17 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+import calls
 from figures import table
 from immutables import Map
 from msgspec.structs import replace
 
-from tenure import (
-    Authority,
-    First,
-    GuardRejected,
-    InterruptTarget,
-    NarrativeTransform,
-    OpenAIReader,
-    OwnerRef,
-    open_ledger,
-)
+from tenure import Authority, First, Ledger, NarrativeTransform, open_ledger
 from tenure_gate.journal import JournalSnapshot
-from tenure_gate.membership import judge, locate
-from tenure_gate.turns import split
+from tenure_gate.membership import judge
 from tenure_gate.verdicts import ListFacts, RequestFacts
-from tenure_gate.view import assemble
 from tenure_ledger.folds.executions import Execution, Executions
 from tenure_ledger.folds.ownership import Cut
 from tenure_ledger.folds.stream import State
@@ -53,23 +43,16 @@ class Plan(NamedTuple):
     looks: int
     """Look-ups in one sample."""
     samples: int
+    calls: int
+    """Samples of what takes no longer than a call."""
 
 
-WHOLE = Plan(admissions=1_000_000, looks=100_000, samples=9)
-QUICK = Plan(admissions=100_000, looks=20_000, samples=5)
-SESSION = OwnerRef("session", "ses_1")
+WHOLE = Plan(admissions=1_000_000, looks=100_000, samples=9, calls=300)
+QUICK = Plan(admissions=100_000, looks=20_000, samples=5, calls=60)
+SESSION = calls.SESSION
 TARGET_WARM, TARGET_LIST, TARGET_FRESH = 2.0, 3.0, 1.5
 
 Work = Callable[[], object]
-
-
-class Guard:
-    """A host that protects its session."""
-
-    def interrupt(self, target: InterruptTarget) -> GuardRejected:
-        """Answer as the host of the accident does."""
-        del target
-        return GuardRejected("managed_session")
 
 
 def main() -> int:
@@ -101,8 +84,8 @@ def _state(admissions: int, cuts: int) -> State:
         ledger.succeed(SESSION, "agent/2", "host")
         state = ledger.fresh_state(SESSION)
     known = {
-        _key(number): Execution(
-            _key(number),
+        calls.key_of(number): Execution(
+            calls.key_of(number),
             admitted=number + 10,
             term=2,
             generation=2,
@@ -119,10 +102,6 @@ def _state(admissions: int, cuts: int) -> State:
     latest = several[cuts]
     own = replace(state.ownership, cuts=Map(several), cut=latest)
     return replace(state, ownership=own, executions=Executions(by_key=Map(known)))
-
-
-def _key(number: int) -> str:
-    return f"msg_{number:08d}"
 
 
 def _ratios(plan: Plan, base: Work, work: Work) -> tuple[float, float, float]:
@@ -152,7 +131,7 @@ def _warm(plan: Plan) -> str:
         admitted = dict(state.executions.by_key.items())
         settled = {key: one.settled for key, one in admitted.items()}
         rng = random.Random(1)  # noqa: S311  which keys is no secret
-        keys = [_key(rng.randrange(admissions)) for _ in range(plan.looks)]
+        keys = [calls.key_of(rng.randrange(admissions)) for _ in range(plan.looks)]
         facts = [RequestFacts(key, True, False, 1, False) for key in keys]  # noqa: FBT003
         journal, place = JournalSnapshot.of(state), ListFacts(None, None)
 
@@ -194,99 +173,36 @@ def _warm(plan: Plan) -> str:
     )
 
 
-def _messages(requests: int) -> list[dict[str, Any]]:
-    """Return a list of five messages for each request."""
-    found: list[dict[str, Any]] = []
-    for number in range(requests):
-        call = f"call_{number}"
-        found += [
-            {"role": "user", "id": _key(number), "content": f"question {number}"},
-            {
-                "role": "assistant",
-                "content": None,
-                "tool_calls": [
-                    {
-                        "id": call,
-                        "type": "function",
-                        "function": {"name": "look", "arguments": "{}"},
-                    }
-                ],
-            },
-            {"role": "tool", "tool_call_id": call, "content": "found"},
-            {"role": "assistant", "content": "thinking"},
-            {"role": "assistant", "content": f"answer {number}"},
-        ]
-    return found
-
-
 def _list(plan: Plan) -> str:
-    """Measure 1,000 messages in 200 requests, step by step."""
+    """Measure 1,000 messages in 200 requests: each step of a call, then whole calls."""
     lines: list[tuple[object, ...]] = []
-    for admissions in (200, plan.admissions):
+    for admissions in (calls.REQUESTS, plan.admissions):
         state = _state(admissions, 1)
-        journal = JournalSnapshot.of(state)
-        admitted = dict(state.executions.by_key.items())
-        settled = {key: one.settled for key, one in admitted.items()}
-        messages, reader = _messages(200), OpenAIReader()
-        parts = split(messages, reader, journal)
-        place = locate(journal, parts.keys)
-
-        def bare(
-            messages: list[dict[str, Any]] = messages,
-            one: dict[str, Execution] = admitted,
-            two: dict[str, int] = settled,
-        ) -> None:
-            for message in messages:
-                key = message.get("id")
-                one.get(key)  # type: ignore[arg-type]
-                two.get(key)  # type: ignore[arg-type]
-
-        def judged() -> list[Any]:
-            place = locate(journal, parts.keys)  # noqa: B023  called at once
-            return [
-                judge(
-                    journal,  # noqa: B023
-                    RequestFacts(t.key, t.answered, t.human, t.place, False),  # noqa: FBT003
-                    place,
-                )
-                for t in parts.requests  # noqa: B023
-            ]
-
-        verdicts = judged()
-
-        def taken_apart() -> object:
-            return split(messages, reader, journal)  # noqa: B023
-
-        def assembled() -> object:
-            return assemble(messages, parts, verdicts, reader, journal)  # noqa: B023
-
-        del place
-        for name, work in (
-            ("verdicts of 200 requests", judged),
-            ("taking the list apart", taken_apart),
-            ("putting the view together", assembled),
-        ):
-            ratio, base, ours = _ratios(plan, bare, work)
-            lines.append(
-                (
-                    f"{name}, {admissions:,} admissions",
-                    f"{ratio:.2f}",
-                    f"{ours * 1e6:.0f}",
-                    f"{base * 1e6:.0f}",
-                )
-            )
+        lines += [
+            _line(row, f"{row.name}, {admissions:,} admissions")
+            for row in calls.steps(state, plan.calls)
+        ]
+    lines += [_line(row, row.name) for row in calls.whole_calls(plan.calls)]
     return "\n".join(
         [
             "## A list of 1,000 messages in 200 requests",
             "",
             (
-                f"Target: verdicts <= {TARGET_LIST:g} of the bare loop (for each "
-                "message, its id and two look-ups)."
+                f"Target: verdicts <= {TARGET_LIST:g} of the bare loop ({calls.BARE}: "
+                "no shape is checked in it, no answer and no result is given to its "
+                "request, no list is made). A whole `apply` does all of that, and has "
+                "no target: it remembers nothing of the list, so the first call and "
+                "any later one cost the same, but reads it once, however often it "
+                "looks."
             ),
             "",
             table(("what", "/ bare loop", "us", "bare us"), lines),
         ]
     )
+
+
+def _line(row: calls.Row, name: str) -> tuple[object, ...]:
+    return name, f"{row.ratio:.2f}", f"{row.ours * 1e6:.0f}", f"{row.bare * 1e6:.0f}"
 
 
 def _fresh(folder: Path, plan: Plan) -> Iterator[str]:
@@ -328,6 +244,8 @@ def _fresh(folder: Path, plan: Plan) -> Iterator[str]:
                 f"{base * each:.1f}",
             )
         )
+        rows = calls.first_call(folder, plan.samples)
+        whole = [_line(row, row.name) for row in rows]
         yield "\n".join(
             [
                 "## A verdict from durable evidence, SQLite",
@@ -336,14 +254,18 @@ def _fresh(folder: Path, plan: Plan) -> Iterator[str]:
                 "",
                 table(("what", "/ data_version and two dicts", "us", "bare us"), lines),
                 "",
-                _whole_call(ledger, held),
+                _short_call(ledger, held),
+                "",
+                "The list of 1,000 messages from the file:",
+                "",
+                table(("what", "/ bare loop", "us", "bare us"), whole),
             ]
         )
 
 
-def _whole_call(ledger: Any, held: Authority) -> str:  # noqa: ANN401  any of ours
+def _short_call(ledger: Ledger, held: Authority) -> str:
     """Measure one whole `apply` that has nothing left to write."""
-    gate = NarrativeTransform(ledger, Guard())
+    gate = NarrativeTransform(ledger, calls.Guard())
     ledger.start(held, "m_0")
     messages = [
         {"role": "user", "id": "m_0", "content": "question"},

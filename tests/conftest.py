@@ -1,12 +1,34 @@
 """What every test folder shares: the stores, and the tests that run on request only."""
 
-from collections.abc import Iterator
-from pathlib import Path
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path, PurePath
 
 import pytest
 from hypothesis import settings
 
+import postgres
 from worlds import STORES, World
+
+# What runs on PostgreSQL too, whatever is asked for: the contract of stores, every
+# named scenario, and what reads or writes in a way of its own. The rest decides and
+# folds, the same on every store: TENURE_TEST_STORES=postgres runs it there.
+ON_POSTGRES = (
+    "tests/ledger/test_stores_*.py",
+    "tests/*/test_scenario_*.py",
+    "tests/projections/*.py",
+    "tests/ledger/test_freshness.py",
+    "tests/ledger/test_hostile.py",
+    "tests/ledger/test_open_store.py",
+    "tests/ledger/test_postgres_*.py",
+    "tests/ledger/test_properties_found.py",
+    "tests/ledger/test_race.py",
+    "tests/ledger/test_tables_hook.py",
+    "tests/ledger/test_threads.py",
+    "tests/ledger/test_verify.py",
+    "tests/gate/test_beginnings.py",
+    "tests/gate/test_gate_hostile.py",
+)
 
 ON_REQUEST = {
     "prove": "needs minutes, root or a browser: `make prove` runs it",
@@ -22,9 +44,18 @@ settings.load_profile("tenure")
 @pytest.fixture(params=STORES)
 def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
     """Give an empty ledger on each store."""
-    opened = World(request.param, tmp_path)
+    bare = getattr(request.module, "BARE", False)
+    opened = World(request.param, tmp_path, bare=bare)
     yield opened
     opened.close()
+
+
+def pytest_configure() -> None:
+    postgres.announce()
+
+
+def pytest_unconfigure() -> None:
+    postgres.stop()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -35,9 +66,24 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         )
 
 
+def runs(item: pytest.Item, asked: Sequence[str]) -> bool:
+    """Say whether the test runs on its store in this run."""
+    callspec = getattr(item, "callspec", None)
+    given: dict[str, object] = {} if callspec is None else callspec.params
+    stores = [value for value in given.values() if value in STORES]
+    if asked:
+        return all(store in asked for store in stores)
+    path = PurePath(item.path)
+    return "postgres" not in stores or any(path.match(one) for one in ON_POSTGRES)
+
+
 def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
 ) -> None:
+    asked = os.environ.get("TENURE_TEST_STORES", "").split()
+    elsewhere = [item for item in items if not runs(item, asked)]
+    config.hook.pytest_deselected(items=elsewhere)
+    items[:] = [item for item in items if runs(item, asked)]
     for name, why in ON_REQUEST.items():
         if config.getoption(f"--{name}"):
             continue

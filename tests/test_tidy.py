@@ -34,12 +34,25 @@ FACE: Final = "gate/tenure/__init__.py"
 
 # Modules that decide, fold or name: same input, same output, on every machine.
 PURE: Final = (
+    "gate/tenure_gate/calling.py",
     "gate/tenure_gate/choosing.py",
+    "gate/tenure_gate/due.py",
+    "gate/tenure_gate/guard.py",
     "gate/tenure_gate/journal.py",
+    "gate/tenure_gate/looking.py",
     "gate/tenure_gate/membership.py",
     "gate/tenure_gate/readers/*.py",
     "gate/tenure_gate/reading.py",
+    "gate/tenure_gate/refusals.py",
+    "gate/tenure_gate/recovery/candidates.py",
+    "gate/tenure_gate/recovery/pending.py",
+    "gate/tenure_gate/recovery/pending.py",
+    "gate/tenure_gate/recovery/plans.py",
+    "gate/tenure_gate/recovery/policy.py",
+    "gate/tenure_gate/recovery/results.py",
+    "gate/tenure_gate/recovery/steps.py",
     "gate/tenure_gate/showing.py",
+    "gate/tenure_gate/steps.py",
     "gate/tenure_gate/turns.py",
     "gate/tenure_gate/verdicts.py",
     "gate/tenure_gate/view.py",
@@ -47,6 +60,7 @@ PURE: Final = (
     "ledger/tenure_ledger/codec.py",
     "ledger/tenure_ledger/columns.py",
     "ledger/tenure_ledger/decisions/*.py",
+    "ledger/tenure_ledger/decisions/recovering/*.py",
     "ledger/tenure_ledger/errors/*.py",
     "ledger/tenure_ledger/events/*.py",
     "ledger/tenure_ledger/folds/*.py",
@@ -55,6 +69,7 @@ PURE: Final = (
     "ledger/tenure_ledger/payloads.py",
     "ledger/tenure_ledger/rows.py",
     "ledger/tenure_ledger/sealing.py",
+    "ledger/tenure_ledger/snapshots.py",
     "ledger/tenure_ledger/values/*.py",
     "ledger/tenure_ledger/views.py",
     "projections/tenure_projections/differences.py",
@@ -77,7 +92,7 @@ IO_MODULES: Final = {
 # Clocks that need no import of their own.
 CLOCK: Final = re.compile(r"\b(?:date|datetime)\.(?:now|utcnow|today)\(")
 
-MAY_PRINT: Final = ("gate/tenure_gate/cli.py",)
+MAY_PRINT: Final = ("gate/tenure_gate/cli/command.py",)
 # What builds and tools leave behind, beside hidden folders.
 NOT_OURS: Final = frozenset({"__pycache__", "build", "dist", "htmlcov"})
 
@@ -360,7 +375,7 @@ PLANTED: Final = [
     (FACE, FACE_OF_A + "__all__ = ['A']\nx = 1", 1),
     (FACE, "x = 1", 1),
     ("ledger/tenure_ledger/x.py", "print('x')", 1),
-    ("gate/tenure_gate/cli.py", "print('x')", 0),
+    ("gate/tenure_gate/cli/command.py", "print('x')", 0),
     ("tests/x.py", "print('x')", 0),
     ("tests/x.py", "\n" * LINES_MAX, 0),
     ("tests/x.py", "\n" * (LINES_MAX + 1), 1),

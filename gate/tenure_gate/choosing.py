@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tenure_gate.journal import JournalSnapshot
-from tenure_gate.readers import Message, MessageReader
-from tenure_gate.reading import LOOSE, PREFIX
+from tenure_gate.readers import Message, MessageReader, ids
+from tenure_gate.reading import COPY, LOOSE, NOTHING, PREFIX, SYSTEM
 from tenure_gate.turns import Split, Turn
 from tenure_gate.verdicts import ANSWERED, Verdict
 from tenure_ledger.folds.relay import Rewrite
@@ -17,8 +17,9 @@ __all__ = ["CANCELLED", "Choice", "choose"]
 CANCELLED = "(cancelled by the user)"
 """What stands in the place of a cancelled message that became history."""
 
-
-_OUTSIDE = frozenset({PREFIX, LOOSE})
+_ALWAYS = {SYSTEM: True, PREFIX: False, LOOSE: False, COPY: False, NOTHING: False}
+"""What is no part of a request: whether it is shown above the floor."""
+_BELOW = {**_ALWAYS, PREFIX: True, LOOSE: True}
 
 
 class Choice(NamedTuple):
@@ -45,54 +46,59 @@ def choose(
 ) -> Choice:
     """Choose what is shown."""
     floor = _floor(messages, reader, journal.state.relay.rewrite)
-    always: list[bool] = []
-    passing: list[bool] = []
-    history: list[bool] = []
+    # By home: what hangs on it is shown above the floor; below it; it is replaced.
+    above, below = {**_ALWAYS}, {**_BELOW}
+    history: set[int] = set()
     texts: dict[int, str] = {}
     for turn, verdict in zip(split.requests, verdicts, strict=True):
         name = None if verdict is None else verdict.name
-        passes = name is None or (name in ANSWERED)
-        kept = name == "history" and keep_history
-        history.append(name == "history" and not keep_history)
-        passing.append(passes or kept)
-        always.append(passes and (not floor or _goes_on(turn, name, acting, journal)))
-        if kept and _was_cancelled(turn, journal):
-            texts[turn.at] = CANCELLED
-    shown: list[bool] = []
-    first: int | None = None
-    replaced = False
-    for index, home in enumerate(split.homes):
-        below = index >= floor
-        if home >= 0:
-            shown.append(passing[home] if below else always[home])
-            if below and history[home]:
-                replaced = True
-                first = index if first is None else first
-            elif first is None and shown[index]:
-                first = index
-        elif home in _OUTSIDE:
-            stays = below or reader.role(messages[index]) == "system"
-            shown.append(stays and not _of_leftover(split.parents.get(index), journal))
-        else:
-            shown.append(False)
-    return Choice(shown, texts, first if replaced else None)
+        passes = name is None or name in ANSWERED
+        place = turn.place
+        if name == "history":
+            if not keep_history:
+                history.add(place)
+            elif _was_cancelled(turn, journal):
+                texts[turn.index] = CANCELLED
+        below[place] = passes or (name == "history" and keep_history)
+        if floor:
+            above[place] = passes and _goes_on(turn, name, acting, journal)
+    homes = split.homes
+    kept = [below[home] for home in homes[floor:]]
+    if floor:
+        kept = [above[home] for home in homes[:floor]] + kept
+    for index, parent in split.parents.items():
+        kept[index] = kept[index] and not _of_leftover(parent, journal)
+    return Choice(kept, texts, _note_index(homes, kept, history, floor))
+
+
+def _note_index(
+    homes: Sequence[int], kept: Sequence[bool], history: set[int], floor: int
+) -> int | None:
+    """Return where the requests of the view begin; None: no history is replaced."""
+    if history.isdisjoint(homes[floor:]):
+        return None
+    return next(
+        index
+        for index, home in enumerate(homes)
+        if home >= 0 and (kept[index] or (index >= floor and home in history))
+    )
 
 
 def _floor(
     messages: Sequence[Message], reader: MessageReader, rewrite: Rewrite | None
 ) -> int:
     """Return the index where the view starts: the floor that stands further down."""
-    if rewrite is None:
-        return 0
-    wanted = {rewrite.prompt_floor, rewrite.checkpoint_seq} - {None}
+    wanted: set[str | None] = set()
+    if rewrite is not None:
+        wanted = {rewrite.prompt_floor, rewrite.checkpoint_seq} - {None}
     floor = 0
-    for index, message in enumerate(messages):
-        if not wanted:
-            break
-        name = reader.id(message)
-        if name in wanted:
-            wanted.remove(name)
-            floor = index
+    if wanted:
+        for index, name in enumerate(ids(messages, reader)):
+            if name in wanted:
+                wanted.remove(name)
+                floor = index
+                if not wanted:
+                    break
     return floor
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from threading import Thread
 from typing import NamedTuple, Protocol
 
 from tenure_gate.refusals import RelayGateFailure
@@ -23,8 +22,9 @@ __all__ = [
     "Interrupted",
     "SessionGuard",
     "SessionWideGuard",
-    "ask",
     "check_guard",
+    "failure",
+    "outcome_of",
 ]
 
 TOLERATED: frozenset[str] = frozenset(
@@ -124,34 +124,11 @@ def check_guard(guard: object) -> None:
         raise TypeError(msg)
 
 
-def ask(guard: SessionGuard, target: InterruptTarget, timeout_seconds: float) -> str:
+def outcome_of(target: InterruptTarget, answer: object) -> str:
     """Return how the interrupt is to be settled: ``interrupted``, or a tolerated code.
 
-    Raises `RelayGateFailure` for every other answer, for none in time and for whatever
-    the guard raises.
+    Raises `RelayGateFailure` for every other answer.
     """
-    answers: list[object] = []
-    problems: list[BaseException] = []
-
-    def call() -> None:
-        try:
-            answers.append(guard.interrupt(target))
-        except BaseException as problem:  # noqa: BLE001  each of them is an answer
-            problems.append(problem)
-
-    # A thread of its own: nothing else bounds a host that does not come back.
-    thread = Thread(target=call, name="tenure-interrupt", daemon=True)
-    thread.start()
-    thread.join(timeout_seconds)
-    if problems:
-        problem = problems[0]
-        if isinstance(problem, KeyboardInterrupt | SystemExit):
-            raise problem
-        kind = type(problem).__name__
-        raise _failure(target, f"it raised {kind}: {_text(problem)}") from problem
-    if not answers:
-        raise _failure(target, f"it did not answer within {timeout_seconds:g} s")
-    answer = answers[0]
     if isinstance(answer, Interrupted):
         return "interrupted"
     if isinstance(answer, GuardRejected):
@@ -159,21 +136,15 @@ def ask(guard: SessionGuard, target: InterruptTarget, timeout_seconds: float) ->
         if isinstance(code, str) and code in TOLERATED:
             return code
         shown = repr(code) if isinstance(code, str) else f"of type {kind_of(code)}"
-        raise _failure(target, f"it rejected with the unknown code {shown}")
+        raise failure(target, f"it rejected with the unknown code {shown}")
     if inspect.iscoroutine(answer):
         answer.close()
     kind = type(answer).__name__
-    raise _failure(target, f"it answered with {kind}, not Interrupted or GuardRejected")
+    raise failure(target, f"it answered with {kind}, not Interrupted or GuardRejected")
 
 
-def _text(problem: BaseException) -> str:
-    try:
-        return str(problem)
-    except Exception:  # noqa: BLE001  it is only shown
-        return "(its text cannot be shown)"
-
-
-def _failure(target: InterruptTarget, what: str) -> RelayGateFailure:
+def failure(target: InterruptTarget, what: str) -> RelayGateFailure:
+    """Return what is raised where the guard did ``what`` instead of answering."""
     return RelayGateFailure(
         f"the guard was asked to stop message {target.key.physical_user_message_id} of "
         f"{target.owner} (interrupt {target.interrupt_id}) and {what}: do not call the "

@@ -39,11 +39,7 @@ class JournalSnapshot(Struct, frozen=True, gc=False, eq=False):
         """Return the look at this state."""
         own = state.ownership
         cut = own.cut.version if own.cut is not None else 0
-        ended = cut
-        if own.terminal is not None:
-            ended = max(cut, own.terminal.version)
-        elif not cut and own.ends:
-            ended = max(own.ends)
+        ended = max(cut, max(own.ends, default=0))
         term = own.term if own.live else 0
         return cls(state, state.executions.by_key, cut, ended, term)
 

@@ -19,6 +19,7 @@ from tenure_ledger.folds.recovery import CANCELLING
 __all__ = [
     "Hindrance",
     "ListFacts",
+    "Reason",
     "RequestFacts",
     "acting_request",
     "is_admitted_successor_request",
@@ -41,13 +42,16 @@ def is_admitted_successor_request(
     return known is not None and known.admitted > durable_cut_version
 
 
-def judge(journal: JournalSnapshot, request: RequestFacts, place: ListFacts) -> Verdict:
+def judge(
+    journal: JournalSnapshot, request: RequestFacts, list_facts: ListFacts
+) -> Verdict:
     """Return the verdict of one request: the first row of the table that holds."""
     key = request.key
     known = journal.executions.get(key) if key is not None else None
-    if known is None:
-        return Verdict(_unknown(request, place), request, None, journal, place)
     name: VerdictName
+    if known is None:
+        name = _unknown(request, list_facts)
+        return Verdict(name, request, None, journal, list_facts)
     if known.stripped:
         name = known.verdict or "stale_unadmitted"
     elif (
@@ -66,7 +70,7 @@ def judge(journal: JournalSnapshot, request: RequestFacts, place: ListFacts) -> 
         name = "unadmitted_human"
     else:
         name = "stale_admitted" if known.admitted else "stale_unadmitted"
-    return Verdict(name, request, known, journal, place)
+    return Verdict(name, request, known, journal, list_facts)
 
 
 def _before_any_end(known: Execution) -> VerdictName:
@@ -77,16 +81,17 @@ def _before_any_end(known: Execution) -> VerdictName:
     return "unadmitted_human" if waits else "not_admitted"
 
 
-def _unknown(request: RequestFacts, place: ListFacts) -> VerdictName:
+def _unknown(request: RequestFacts, list_facts: ListFacts) -> VerdictName:
     """Return what a request is that the ledger knows nothing of."""
-    boundary = place.boundary
+    boundary = list_facts.boundary
     if boundary is None:
-        if place.first_known is not None and request.index < place.first_known:
+        first = list_facts.first_known
+        if first is not None and request.place < first:
             return "current"
         if request.key is None:
             return "missing_physical_id"
         return "unadmitted_human" if request.human else "not_admitted"
-    if request.index < boundary:
+    if request.place < boundary:
         return "history"
     if request.key is None:
         return "missing_physical_id"
@@ -101,8 +106,8 @@ def locate(journal: JournalSnapshot, keys: Sequence[str | None]) -> ListFacts:
     without any has no past, so that what a person said is never silently history.
     """
     executions = journal.executions
-    known = [executions.get(key) if key is not None else None for key in keys]
-    first = next((at for at, one in enumerate(known) if one is not None), None)
+    known = (key is not None and key in executions for key in keys)
+    first = next((place for place, one in enumerate(known) if one), None)
     ended = journal.ended
     if not ended:
         return ListFacts(None, first)
@@ -112,9 +117,11 @@ def locate(journal: JournalSnapshot, keys: Sequence[str | None]) -> ListFacts:
         if named in keys:
             # Of two with one id the second is kept out: the first is the message.
             return ListFacts(keys.index(named) + 1, first)
-    started = [at for at, one in enumerate(known) if one and 0 < one.started < ended]
-    if started:
-        return ListFacts(started[-1] + 1, first)
+    for place in range(len(keys) - 1, -1, -1):
+        key = keys[place]
+        one = executions.get(key) if key is not None else None
+        if one is not None and 0 < one.started < ended:
+            return ListFacts(place + 1, first)
     return ListFacts(first or 0, first)
 
 
@@ -125,12 +132,12 @@ def acting_request(journal: JournalSnapshot, keys: Sequence[str | None]) -> int 
     list. None: the list has no request.
     """
     found = len(keys) - 1 if keys else None
-    latest = 0
-    for at, key in enumerate(keys):
+    latest = 1
+    for place, key in enumerate(keys):
         known = journal.executions.get(key) if key is not None else None
         # What was merged into one execution started at one version: its last message.
-        if known is not None and known.open and known.started >= max(latest, 1):
-            found, latest = at, known.started
+        if known is not None and known.started >= latest and known.open:
+            found, latest = place, known.started
     return found
 
 
@@ -145,12 +152,16 @@ def serving(journal: JournalSnapshot, key: str | None) -> frozenset[str]:
     return frozenset({key, lead, *shared})
 
 
+Reason = Literal[
+    "no_holding", "no_request", "not_admitted", "settled", "cancelled", "kept_out"
+]
+"""`NothingToSay.reason`."""
+
+
 class Hindrance(NamedTuple):
     """Why a request may not be answered now."""
 
-    code: Literal[
-        "no_holding", "no_request", "not_admitted", "settled", "cancelled", "kept_out"
-    ]
+    code: Reason
     text: str
     version: int
     """What says so: a version in the owner's stream; 0: nothing does."""

@@ -5,54 +5,46 @@ What `turns.split` is made of; its module says the rules.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NoReturn
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from tenure_gate.journal import JournalSnapshot
-from tenure_gate.readers import Message, MessageReader
+from tenure_gate.readers import Message, MessageReader, hear, ids
 from tenure_ledger.errors import InvalidInput, KeyReused
-from tenure_ledger.values import check_id
+from tenure_ledger.folds.executions import Execution
 
 __all__ = [
     "COPY",
     "LOOSE",
     "NOTHING",
     "PREFIX",
+    "SYSTEM",
     "Answer",
-    "Head",
     "Reading",
 ]
 
 PREFIX = -1
-"""Stands before the first request and hangs on none."""
-LOOSE = -2
-"""A system message, or an answer to a request that is not in the list."""
-COPY = -3
+"""An answer that stands before the first request and hangs on none."""
+SYSTEM = -2
+"""A system message."""
+LOOSE = -3
+"""An answer to a request that is not in the list."""
+COPY = -4
 """The second message with one id."""
-NOTHING = -4
+NOTHING = -5
 """Results and nothing else."""
 
 
 class Answer(Struct, frozen=True, gc=False):
     """A tool result that stands in another message than its call."""
 
-    place: int
-    """Which of the results of its message it is."""
+    result: int
+    """Which of the results of its message it is, from 0."""
     call_id: str
     call: int | None
     """Index of the message that made the call; None: no message of the list did."""
-
-
-class Head(Struct, frozen=True, gc=False):
-    """A request's own message."""
-
-    key: str | None
-    at: int
-    copies: list[int]
-    human: bool
 
 
 class Reading:
@@ -66,18 +58,23 @@ class Reading:
     ) -> None:
         self._messages = messages
         self._reader = reader
-        self._journal = journal
-        self.heads: list[Head] = []
+        self._executions: Mapping[str, Execution] = {}
+        if journal is not None:
+            self._executions = journal.executions
+        self.keys: list[str | None] = []
+        """Of the requests; so are the next two."""
+        self.indices: list[int] = []
+        """Of their messages."""
+        self.humans: list[bool] = []
         self.homes: list[int] = []
-        """By message: the request that it belongs to, or one of the four above."""
+        """By message: the place of the request that it belongs to, or one of the five
+        above."""
         self.spoken: list[int] = []
         """Indices of the answers."""
         self.answers: dict[int, tuple[Answer, ...]] = {}
         self.parents: dict[int, str] = {}
         """Of answers to what is not in the list: the message that they name."""
         self._by_key: dict[str, int] = {}
-        self._home = PREFIX
-        """What an answer without a parent belongs to."""
         self._at_work = False
         """The ledger says that a request before this point is being worked on."""
         self._claims: dict[int, str] = {}
@@ -89,30 +86,23 @@ class Reading:
 
     def read(self) -> None:
         """Read the list once, then settle what pointed forward."""
-        index = 0
-        role_of, results_of = self._reader.role, self._reader.results
-        try:
-            for index, message in enumerate(self._messages):
-                role = role_of(message)
-                if role == "assistant":
-                    self._answer(index, message)
-                elif role == "user":
-                    self._request(index, message)
-                elif role == "tool":
-                    self.homes.append(NOTHING)
-                elif role == "system":
-                    self.homes.append(LOOSE)
-                    continue
-                else:
-                    _refuse(f"the reader says that it is {role!r}, which is no role")
-                results = results_of(message)
-                if results:
-                    self._pair(index, results)
-                elif role == "tool":
-                    _refuse("the reader says that it is a tool's, and finds no result")
-        except InvalidInput as wrong:
-            msg = f"message {index}: {wrong.text}"
-            raise InvalidInput(msg, **{**wrong.evidence, "index": index}) from None
+        heard = hear(self._messages, self._reader)
+        homes, spoken, unanswered = self.homes, self.spoken, self._unanswered
+        home = PREFIX
+        for index, (role, key, human, parent, calls, results) in enumerate(heard):
+            if role == "assistant":
+                homes.append(home)
+                spoken.append(index)
+                if parent is not None:
+                    self._claims[index] = parent
+                for call_id in calls:
+                    unanswered.setdefault(call_id, []).append(index)
+            elif role == "user":
+                home = self._request(index, key, home, human=human)
+            else:
+                homes.append(NOTHING if role == "tool" else SYSTEM)
+            if results:
+                self._pair(index, results)
         self._pair_early()
         if self._claims:
             self._follow_parents()
@@ -128,55 +118,42 @@ class Reading:
             )
         )
 
-    def _answer(self, index: int, message: Message) -> None:
-        self.homes.append(self._home)
-        self.spoken.append(index)
-        parent = self._reader.parent(message)
-        if parent is not None:
-            self._claims[index] = parent
-        for call_id in self._reader.calls(message):
-            self._unanswered.setdefault(call_id, []).append(index)
+    def _request(self, index: int, key: str | None, home: int, *, human: bool) -> int:
+        """Take in a request; return what the next answers belong to.
 
-    def _request(self, index: int, message: Message) -> None:
-        key = self._reader.id(message)
-        place = len(self.heads)
-        if key is not None:
-            key = check_id("id", key)
-            place = self._by_key.setdefault(key, place)
-        if place < len(self.heads):
-            first = self.heads[place]
-            if not self._same(first.at, index):
-                msg = (
-                    f"messages {first.at} and {index} have one id and different "
-                    "content: give the new content a new id"
-                )
-                raise KeyReused(msg, key=key, indices=(first.at, index))
-            first.copies.append(index)
-            if self._reader.human(message):
-                self.heads[place] = replace(first, human=True)
-            self.homes.append(COPY)
+        ``home`` is what those before it did.
+        """
+        place = len(self.keys)
+        first = place if key is None else self._by_key.setdefault(key, place)
+        if first < place:
+            self._copy(first, index, human=human)
         else:
-            self.heads.append(Head(key, index, [], self._reader.human(message)))
+            self.keys.append(key)
+            self.indices.append(index)
+            self.humans.append(human)
             self.homes.append(place)
-        self._turn_to(place, key)
+        known = None if key is None else self._executions.get(key)
+        if known is not None and known.started:
+            self._at_work = self._at_work or not known.settled
+            return first
+        return home if self._at_work else first
 
-    def _same(self, first: int, second: int) -> bool:
+    def _copy(self, first: int, index: int, *, human: bool) -> None:
+        """Take in the second message with the id of that request."""
+        at = self.indices[first]
         try:
-            return self._reader.same(self._messages[first], self._messages[second])
+            same = self._reader.same(self._messages[at], self._messages[index])
         except RecursionError:
-            msg = f"messages {first} and {second} are nested too deeply to be compared"
-            raise InvalidInput(msg, index=second) from None
-
-    def _turn_to(self, place: int, key: str | None) -> None:
-        """Let the next answers belong to this request, if it can have any."""
-        execution = None
-        if self._journal is not None and key is not None:
-            execution = self._journal.execution(key)
-        if execution is not None and execution.started:
-            self._home = place
-            self._at_work = self._at_work or not execution.settled
-        elif not self._at_work:
-            self._home = place
+            msg = f"messages {at} and {index} are nested too deeply to be compared"
+            raise InvalidInput(msg, index=index) from None
+        if not same:
+            msg = (
+                f"messages {at} and {index} have one id and different content: give "
+                "the new content a new id"
+            )
+            raise KeyReused(msg, key=self.keys[first], indices=(at, index))
+        self.humans[first] = self.humans[first] or human
+        self.homes.append(COPY)
 
     def _pair(self, index: int, results: Sequence[str]) -> None:
         """Find the call of each result: the nearest before it without a result.
@@ -184,7 +161,7 @@ class Reading:
         Hosts and providers use call ids again, so an id alone does not say it.
         """
         answers: list[Answer] = []
-        for place, call_id in enumerate(results):
+        for result, call_id in enumerate(results):
             waiting = self._unanswered.get(call_id)
             if waiting:
                 self._answered[call_id] = waiting.pop()
@@ -192,7 +169,7 @@ class Reading:
             if call is None:
                 self._early.append(index)
             if call != index:
-                answers.append(Answer(place, call_id, call))
+                answers.append(Answer(result, call_id, call))
         if answers:
             self.answers[index] = tuple(answers)
 
@@ -222,7 +199,7 @@ class Reading:
                 parent = self._claims[at]
                 place = self._by_key.get(parent)
                 if place is not None:
-                    at = self.heads[place].at
+                    at = self.indices[place]
                     break
                 by_id = by_id or self._ids()
                 if parent not in by_id:
@@ -231,7 +208,7 @@ class Reading:
                 at = self._speaker(by_id[parent])
             # Parents in a circle say nothing: what stands before decides, as without.
             home = self.homes[at] if lost is None else LOOSE
-            home = LOOSE if home == NOTHING else home
+            home = LOOSE if home in _NO_HOME else home
             lost = lost or self.parents.get(at)
             for one in path:
                 self.homes[one] = home
@@ -247,13 +224,12 @@ class Reading:
         return at if call is None else call
 
     def _ids(self) -> dict[str, int]:
-        ids: dict[str, int] = {}
-        for index, message in enumerate(self._messages):
-            name = self._reader.id(message)
+        by_id: dict[str, int] = {}
+        for index, name in enumerate(ids(self._messages, self._reader)):
             if name is not None:
-                ids.setdefault(name, index)
-        return ids
+                by_id.setdefault(name, index)
+        return by_id
 
 
-def _refuse(text: str) -> NoReturn:
-    raise InvalidInput(text)
+_NO_HOME = frozenset({NOTHING, SYSTEM})
+"""An answer whose parent is one of these hangs on no request of the list."""

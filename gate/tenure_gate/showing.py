@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import compress
 
 from tenure_gate.choosing import Choice
 from tenure_gate.readers import Message, MessageReader
-from tenure_gate.reading import NOTHING
-from tenure_gate.turns import Answer, Split
+from tenure_gate.reading import NOTHING, Answer
+from tenure_gate.turns import Split
 
 __all__ = ["show"]
 
@@ -24,18 +25,28 @@ def show(
     ``notes`` go before the message of that index. The host's own object is shown where
     all of it is, a copy where a part is.
     """
-    kept, texts, answers = choice.kept, choice.texts, split.answers
+    whole = list(choice.kept)
+    partly = {*choice.texts, *notes}
+    for index, answers in split.answers.items():
+        with_calls = [one.call is not None and choice.kept[one.call] for one in answers]
+        rest = with_calls[0] if split.homes[index] == NOTHING else whole[index]
+        if with_calls.count(rest) == len(answers):
+            whole[index] = rest
+        else:
+            partly.add(index)
     shown: list[Message] = []
     sources: list[int | None] = []
-    for index, message in enumerate(messages):
-        if index in answers or index in texts or index in notes:
+    start = 0
+    for index in [*sorted(partly), len(messages)]:
+        shown += compress(messages[start:index], whole[start:index])
+        sources += compress(range(start, index), whole[start:index])
+        if index < len(messages):
             before = notes.get(index, ())
+            message = messages[index]
             for one, source in _pieces(index, message, split, reader, choice, before):
                 shown.append(one)
                 sources.append(source)
-        elif kept[index]:
-            shown.append(message)
-            sources.append(index)
+        start = index + 1
     return shown, sources
 
 
@@ -51,7 +62,7 @@ def _pieces(
     kept = choice.kept
     rest = kept[index]
     answers = split.answers.get(index, ())
-    results = {one.place for one in answers if one.call is not None and kept[one.call]}
+    results = {one.result for one in answers if one.call is not None and kept[one.call]}
     if notes and results:
         # No provider takes a note between a call and its result.
         yield reader.part(message, results, rest=False), index
@@ -70,6 +81,6 @@ def _pieces(
 def _own(
     reader: MessageReader, message: Message, answers: Sequence[Answer]
 ) -> set[int]:
-    """Return the places of results that stand in the message of their call."""
-    places = set(range(len(reader.results(message))))
-    return places - {one.place for one in answers}
+    """Return the results that stand in the message of their call."""
+    results = set(range(len(reader.results(message))))
+    return results - {one.result for one in answers}

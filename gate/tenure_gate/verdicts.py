@@ -54,8 +54,8 @@ class RequestFacts(Struct, frozen=True, gc=False):
     """An answer hangs on it in this list."""
     human: bool
     """The host vouches that a person sent it."""
-    index: int
-    """Its place among the requests of the list, from 0."""
+    place: int
+    """Among the requests of the list, from 0; an *index* is a message's."""
     acting: bool
     """It is the acting request, or part of the same execution."""
 
@@ -64,7 +64,7 @@ class ListFacts(Struct, frozen=True, gc=False):
     """What the list as a whole says, by places of requests, from 0."""
 
     boundary: int | None
-    """Requests with a lower index are at or before the boundary of the term that ended
+    """Requests with a lower place are at or before the boundary of the term that ended
     last; None: no term has ended."""
     first_known: int | None
     """The first request that the ledger knows; None: it knows none."""
@@ -78,7 +78,7 @@ class Verdict(Struct, frozen=True, gc=False, eq=False):
     known: Execution | None
     """What the ledger knows of it."""
     journal: JournalSnapshot
-    place: ListFacts
+    list_facts: ListFacts
 
     @property
     def key(self) -> str | None:
@@ -115,9 +115,9 @@ class Verdict(Struct, frozen=True, gc=False, eq=False):
             "settled": known.settled if known else 0,
             "outcome": known.outcome if known else None,
             "stripped": known.stripped if known else 0,
-            "index": request.index,
-            "boundary": self.place.boundary,
-            "first_known": self.place.first_known,
+            "place": request.place,
+            "boundary": self.list_facts.boundary,
+            "first_known": self.list_facts.first_known,
             "answered": request.answered,
             "human": request.human,
             "acting": request.acting,
@@ -184,7 +184,7 @@ class Verdict(Struct, frozen=True, gc=False, eq=False):
                 )
 
     def _unknown(self) -> str:
-        key = self.key or f"the request at place {self.request.index}, without an id,"
+        key = self.key or f"the request at place {self.request.place}, without an id,"
         ended = self.journal.ended
         nothing = f"nothing on record up to version {self.journal.version} knows {key}"
         match self.name:

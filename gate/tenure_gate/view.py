@@ -102,8 +102,8 @@ def assemble(
         note = reader.note(HANDOVER + handover, messages[choice.replaced])
         notes[choice.replaced] = [note]
     given_notices: tuple[str, ...] = ()
-    if acting is not None and notices and choice.kept[split.requests[acting].at]:
-        at = split.requests[acting].at
+    if acting is not None and notices and choice.kept[split.requests[acting].index]:
+        at = split.requests[acting].index
         given_notices = tuple(notices)
         note = reader.note("\n\n".join(given_notices), messages[at])
         notes.setdefault(at, []).append(note)
@@ -114,7 +114,7 @@ def assemble(
         given,
         tuple(v.key for v in given if v.name in STALE and v.key is not None),
         given_notices,
-        None if acting is None else split.requests[acting].key,
+        None if acting is None else split.keys[acting],
         tuple(sources),
         tuple(call_id for at, call_id in split.unanswered if choice.kept[at]),
     )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from threading import Lock
 
+from tenure_ledger.collecting import collecting_later
 from tenure_ledger.folds.stream import State
 from tenure_ledger.lean import load
 from tenure_ledger.rows import EventRow
@@ -89,15 +89,5 @@ def caught_up(
 
 
 def _from_zero(stream: str, tail: Callable[[str, int], Sequence[EventRow]]) -> State:
-    """Fold the whole stream.
-
-    The garbage collector waits meanwhile: a long stream makes very many objects and no
-    cycles among them, and looking at them again and again costs a fifth of the time.
-    """
-    collecting = gc.isenabled()
-    try:
-        gc.disable()
+    with collecting_later():
         return load(State(stream), tail(stream, 0))
-    finally:
-        if collecting:
-            gc.enable()

@@ -142,18 +142,17 @@ class Grouping:
 
     def _alone(self, job: Job) -> bool:
         """Run the job on this thread if nobody is at work; return whether it ran."""
-        # A token, since a signal may raise between taking a lock and knowing it.
-        token = object()
+        # By its token, since a signal may raise between taking a lock and knowing it.
         try:
-            if self._waiting or not self._busy.acquire(token, 0):
+            if self._waiting or not self._busy.acquire(job, 0):
                 return False
             self._execute([job])
             return True
         finally:
             try:
-                self._busy.release(token)
+                self._busy.release(job)
             except BaseException:
-                self._busy.release(token)
+                self._busy.release(job)
                 raise
 
     def _withdraw(self, job: Job) -> bool:

@@ -6,7 +6,9 @@ Pure shapes: the shell (`tenure_ledger.shell`) calls them for each command.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
+
+from msgspec import Struct
 
 from tenure_ledger.events import Recorded
 from tenure_ledger.folds.stream import State
@@ -15,7 +17,7 @@ from tenure_ledger.rows import RowChange, Snapshot, TableSpec
 __all__ = ["Change", "Tables"]
 
 
-class Change(NamedTuple):
+class Change(Struct, frozen=True):
     """What one command did to one stream."""
 
     before: State

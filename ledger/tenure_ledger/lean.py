@@ -1,10 +1,10 @@
-"""Read many stored events fast: as plain structs with the fields of the event models.
+"""Read and write events fast: as plain structs with the fields of the event models.
 
 A long stream is folded, and a ledger verified, from events that nobody keeps. For that
 the models of `tenure_ledger.events` are too dear: reading them takes four times as
-long. The structs here are derived from the models, field by field, bounds and defaults
-included, so there is still one definition; what they do not take is left to the models
-to judge.
+long, and writing them twice. The structs here are derived from the models, field by
+field, bounds and defaults included, so there is still one definition; what they do not
+take is left to the models.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from typing import Annotated, Any, Literal, Union, cast, get_args, get_origin
 import msgspec
 from pydantic.fields import FieldInfo
 
-from tenure_ledger.codec import EVENTS, check_columns, decode
+from tenure_ledger.codec import EVENTS, check_columns, decode, encode
 from tenure_ledger.events import Event, Unknown
 from tenure_ledger.folds.stream import State, evolve, follow
 from tenure_ledger.rows import EventRow
 
-__all__ = ["load", "parse", "read"]
+__all__ = ["load", "parse", "read", "write"]
 
 _PLAIN = (str, int, bool, float, datetime, NoneType)
 _BOUNDS = ("ge", "gt", "le", "lt", "min_length", "max_length")
@@ -52,6 +52,12 @@ def parse(row: EventRow) -> Event | Unknown:
     return decode(row).event
 
 
+def write(event: Event) -> bytes:
+    """Return the bytes that are stored and hashed: those of `tenure_ledger.codec`."""
+    kind = _STRUCTS.get(event.topic)
+    return encode(event) if kind is None else _encode(kind(**vars(event)))
+
+
 def load(state: State, rows: Iterable[EventRow]) -> State:
     """Return the state after these rows, which are the next of its stream.
 
@@ -68,7 +74,7 @@ def load(state: State, rows: Iterable[EventRow]) -> State:
     return state
 
 
-def _reader(kind: type[Event]) -> Callable[[bytes], Event] | None:
+def _struct(kind: type[Event]) -> type[msgspec.Struct] | None:
     try:
         fields = [
             (name, _type_of(field), field.default)
@@ -78,14 +84,18 @@ def _reader(kind: type[Event]) -> Callable[[bytes], Event] | None:
         ]
     except _NotPlainError:
         return None
-    struct = msgspec.defstruct(
+    return msgspec.defstruct(
         kind.__name__,
         fields,
         frozen=True,
         gc=False,
         kw_only=True,
         forbid_unknown_fields=True,
+        omit_defaults=True,
     )
+
+
+def _reader(struct: type[msgspec.Struct]) -> Callable[[bytes], Event]:
     # Not an Event, but with all of its fields: what folds and chains look at.
     return cast("Callable[[bytes], Event]", msgspec.json.Decoder(struct).decode)
 
@@ -124,8 +134,10 @@ def _bounded(plain: Any, metadata: Iterable[object]) -> Any:  # noqa: ANN401  as
     return Annotated[plain, msgspec.Meta(**bounds)] if bounds else plain
 
 
-_READERS = {
-    topic: reader
+_STRUCTS = {
+    topic: struct
     for topic, kind in EVENTS.items()
-    if (reader := _reader(kind)) is not None
+    if (struct := _struct(kind)) is not None
 }
+_READERS = {topic: _reader(struct) for topic, struct in _STRUCTS.items()}
+_encode = msgspec.json.Encoder().encode

@@ -9,6 +9,7 @@ from tenure_ledger.methods.effects import EffectMethods
 from tenure_ledger.methods.gating import GatingMethods
 from tenure_ledger.methods.ownership import OwnershipMethods
 from tenure_ledger.methods.reads import ReadMethods
+from tenure_ledger.methods.recovering import RecoveringMethods
 from tenure_ledger.methods.recovery import RecoveryMethods
 from tenure_ledger.methods.relay import RelayMethods
 
@@ -20,6 +21,7 @@ class Ledger(
     RelayMethods,
     GatingMethods,
     RecoveryMethods,
+    RecoveringMethods,
     EffectMethods,
     ReadMethods,
 ):

@@ -32,6 +32,7 @@ __all__ = [
     "TableSpec",
     "Unit",
     "row_hash",
+    "sha256",
 ]
 
 GENESIS = bytes(32)
@@ -138,7 +139,9 @@ Fill = Callable[[Snapshot, Sequence[str]], Iterable[RowChange]]
 class Unit(Protocol):
     """One transaction: read what is durable, add to it, commit once.
 
-    Leaving the context without `commit`, or by an exception, changes nothing.
+    Leaving the context without `commit`, or by an exception, changes nothing. A store
+    that answers from what it saw last looks whether it is still so: `commit`, or the
+    end of a unit that is left without, raises `Conflict` if not.
     """
 
     def tail(self, stream: str, version: int) -> Sequence[EventRow]:
@@ -180,8 +183,9 @@ class Unit(Protocol):
         this unit; a store that cannot hold them still raises `Conflict`. What is erased
         goes before ``bodies`` are added, so the command's own stay. ``changes`` is lazy
         and consumed last, one by one: making one may read, by `body`, what this call
-        has added. A row that its table refuses raises `RowRefused`, and the unit is
-        over; the memory store runs no statements, so none of its tables refuses one.
+        has added. A row that its table refuses raises `RowRefused`, here or at the
+        commit (here, once the unit has asked for rows), and the unit is over; the
+        memory store runs no statements, so none of its tables refuses one.
         """
         ...
 
@@ -268,7 +272,7 @@ class Store(Protocol):
         ...
 
     def pulse(self) -> object:
-        """Return a value that is another one after every commit of anybody.
+        """Return a value that is another one after every commit of events by anybody.
 
         Asked before a read, and the same again later, it says that nothing was missed.
         """
@@ -282,6 +286,13 @@ class Store(Protocol):
         """Create or migrate what is missing; safe to call again and at once."""
         ...
 
+    def missing(self) -> str:
+        """Return the SQL that `setup` would run, empty where it has nothing to do.
+
+        Nothing is made. Raises what `setup` raises of a place that is not a ledger's.
+        """
+        ...
+
     def close(self) -> None:
         """Release connections; a second call does nothing."""
         ...
@@ -292,5 +303,14 @@ def row_hash(stream: str, version: int, topic: str, state: bytes) -> bytes:
 
     Stream names and topics hold no NUL, so the parts cannot run into each other.
     """
-    prefix = f"{stream}\0{version}\0{topic}\0".encode()
-    return hashlib.sha256(prefix + state).digest()
+    return sha256(f"{stream}\0{version}\0{topic}\0".encode() + state)
+
+
+_begun = hashlib.sha256()
+
+
+def sha256(data: bytes) -> bytes:
+    """Return the digest; a copy of a begun one spares OpenSSL the look-up by name."""
+    hashing = _begun.copy()
+    hashing.update(data)
+    return hashing.digest()

@@ -5,7 +5,6 @@ Pure but for the ids, which are an argument.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import asdict
@@ -15,7 +14,6 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from tenure_ledger.codec import encode
 from tenure_ledger.decisions.work import (
     Asked,
     At,
@@ -24,11 +22,14 @@ from tenure_ledger.decisions.work import (
     Decided,
     Granted,
     Outcome,
+    Recovered,
     States,
 )
 from tenure_ledger.errors import Corrupt, InvalidInput
-from tenure_ledger.folds.stream import State
-from tenure_ledger.rows import BodyRow, CommandRow, EventRow, row_hash
+from tenure_ledger.events import Recorded
+from tenure_ledger.hook import Change
+from tenure_ledger.lean import write
+from tenure_ledger.rows import BodyRow, CommandRow, EventRow, row_hash, sha256
 from tenure_ledger.values import Authority, OwnerRef
 
 __all__ = [
@@ -41,13 +42,13 @@ __all__ = [
 
 
 class Sealed(Struct, frozen=True):
-    """One command's rows, and the states after them."""
+    """One command's rows, and what they do to each stream."""
 
     rows: list[EventRow]
     """One for each draft."""
     bodies: list[BodyRow]
     command: CommandRow | None
-    states: dict[str, State]
+    changes: list[Change]
     first: bytes | None
     """Hash of its first event in the stream of its owner."""
 
@@ -66,13 +67,14 @@ def seal(
     """
     rows: list[EventRow] = []
     bodies: dict[tuple[str, str], BodyRow] = {}
-    hashes: dict[str, bytes] = {}
+    events: dict[str, list[Recorded]] = {}
     own = command.owner.stream
     first_version, first_hash = before[own].version, None
     count = len(decided.drafts)
     for index, draft in enumerate(decided.drafts):
         stream, version, event = draft.stream, draft.version, draft.event
-        previous = hashes.get(stream) or before[stream].hash
+        told = events.setdefault(stream, [])
+        previous = told[-1].hash if told else before[stream].hash
         # The draft is this command's own: it is not copied to be filled in.
         vars(event).update(
             event_id=event.event_id or (fresh if count == 1 else new_id()),
@@ -81,23 +83,25 @@ def seal(
             count=count,
             previous_hash=previous.hex(),
         )
-        state, topic = encode(event), event.topic
-        hashed = hashes[stream] = row_hash(stream, version, topic, state)
+        state, topic = write(event), event.topic
+        hashed = row_hash(stream, version, topic, state)
         if first_hash is None and stream == own:
             first_version, first_hash = version, hashed
         rows.append(EventRow(0, stream, version, topic, state, hashed))
+        told.append(Recorded(0, stream, version, hashed, event))
         if draft.body is not None:
             name, data = draft.body
             bodies[name, stream] = BodyRow(name, stream, data)
-    states: dict[str, State] = {}
-    for stream, hashed in hashes.items():
-        states[stream] = replace(decided.states[stream], hash=hashed)
+    changes = [
+        Change(before[at], replace(decided.states[at], hash=told[-1].hash), told)
+        for at, told in events.items()
+    ]
     row = None
     if decided.refusal is None:
         # What remembers the command; a refusal is not remembered.
         digest, outcome = command_digest(command), dump_outcome(decided.outcome)
         row = CommandRow(own, command_id, digest, first_version, outcome)
-    return Sealed(rows, list(bodies.values()), row, states, first_hash)
+    return Sealed(rows, list(bodies.values()), row, changes, first_hash)
 
 
 def command_digest(command: Command) -> bytes:
@@ -107,16 +111,15 @@ def command_digest(command: Command) -> bytes:
     Fields at their defaults are left out, so that a new optional field changes nothing.
     """
     kind: Any = type(command)
-    fields: tuple[str, ...] = kind._fields
     defaults: dict[str, object] = kind._field_defaults
+    given: Any = command
     parts = [kind.__name__]
-    for name in fields:
-        value: object = getattr(command, name)
+    for name, value in zip(kind._fields, given, strict=True):
         if isinstance(value, Authority):
             parts.append(f"{value.owner.stream!r} {value.incarnation!r}")
         elif name not in defaults or defaults[name] != value:
             parts.append(f"{name}={value!r}")
-    return hashlib.sha256("\0".join(parts).encode()).digest()
+    return sha256("\0".join(parts).encode())
 
 
 _ENCODER = msgspec.json.Encoder(order="deterministic")
@@ -136,7 +139,29 @@ def dump_outcome(outcome: Outcome) -> bytes:
             data = {"called": [outcome.key, outcome.call_id]}
         case Asked():
             data = {"asked": outcome.request_id}
+        case Recovered():
+            data = {"recovered": _plain(outcome._asdict())}
     return _ENCODER.encode(data)
+
+
+def _plain(fields: dict[str, Any]) -> dict[str, Any]:
+    for name in ("told", "authority"):
+        if fields[name] is not None:
+            fields[name] = asdict(fields[name])
+    return fields
+
+
+def _recovered(fields: dict[str, Any]) -> Recovered:
+    told, authority = fields["told"], fields["authority"]
+    if told is not None:
+        fields["told"] = OwnerRef(**told)
+    if authority is not None:
+        owner = OwnerRef(**authority.pop("owner"))
+        fields["authority"] = Authority(owner, **authority)
+    for several in ("reasons", "grants"):
+        if fields[several] is not None:
+            fields[several] = tuple(fields[several])
+    return Recovered(**fields)
 
 
 def load_outcome(data: bytes) -> Outcome:
@@ -156,6 +181,8 @@ def load_outcome(data: bytes) -> Outcome:
                 return Asked(request_id)
             case {"at": int(version)}:
                 return At(version)
+            case {"recovered": recovered}:
+                return _recovered({**recovered})
             case _:
                 problem = "it is none of ours"
     except (ValueError, TypeError, KeyError, RecursionError, InvalidInput) as error:

@@ -14,7 +14,14 @@ from time import monotonic
 
 from tenure_ledger.cache import Cache, caught_up
 from tenure_ledger.decisions.decide import decide, reach
-from tenure_ledger.decisions.work import Command, Context, Decided, Granted
+from tenure_ledger.decisions.work import (
+    Command,
+    Context,
+    Decided,
+    Granted,
+    Recovered,
+    States,
+)
 from tenure_ledger.errors import (
     CommandIdReused,
     Contended,
@@ -25,11 +32,10 @@ from tenure_ledger.errors import (
     Rejection,
     refuse,
 )
-from tenure_ledger.events import Recorded
 from tenure_ledger.folds.stream import State
 from tenure_ledger.freshness import Freshness
 from tenure_ledger.grouping import Answer, Grouping, Job
-from tenure_ledger.hook import Change, Tables
+from tenure_ledger.hook import Tables
 from tenure_ledger.rows import (
     CommandRow,
     Conflict,
@@ -114,6 +120,23 @@ class Shell:
             self.state(job.stream)
         return self._grouping.run(job)
 
+    def preview(self, command: Command, states: States) -> Decided:
+        """Decide the command on what is on record now, and write nothing.
+
+        ``states`` stand for those of the streams that they are of. Raises a refusal.
+        """
+        found: dict[str, State] = {}
+        wanted = {command.owner.stream}
+        while wanted:
+            for stream in sorted(wanted):
+                found[stream] = states.get(stream) or self.state(stream)
+            wanted = reach(found, command)
+        context = Context(self.now(), self._process(), _new_id())
+        decided = decide(found, command, context)
+        if isinstance(decided, Rejection):
+            raise decided.error()
+        return decided
+
     def _notice_fork(self) -> None:
         if self._pid != os.getpid():
             # Other threads of the parent may have held the locks that were copied.
@@ -194,7 +217,7 @@ class Shell:
             return answer, False
         sealed = seal(decided, states, command, job.command_id, fresh, _new_id)
         self._add(unit, states, decided, sealed)
-        staged.update(sealed.states)
+        staged.update({one.after.stream: one.after for one in sealed.changes})
         if sealed.first is not None:
             job.sent = (sealed.first, answer)
         if decided.refusal is not None:
@@ -211,7 +234,7 @@ class Shell:
         """Add the command's rows to the unit."""
         changes: Iterable[RowChange] = ()
         if self._tables is not None and sealed.rows:
-            changes = self._tables.changes(_changes(states, decided, sealed), unit.body)
+            changes = self._tables.changes(sealed.changes, unit.body)
         if len(states) > 1 or not sealed.rows:
             # A lone stream that is written to is held by the versions it gets.
             unit.expect({name: state.version for name, state in states.items()})
@@ -222,8 +245,8 @@ class Shell:
         if stored.digest != command_digest(command):
             return _reused(stored.command_id, stored).error()
         outcome = load_outcome(stored.outcome)
-        if isinstance(outcome, Granted) and outcome.process != self._process():
-            return None
+        if isinstance(outcome, Granted | Recovered) and outcome.authority is not None:
+            return Answer(outcome, None) if outcome.process == self._process() else None
         return Answer(outcome, None)
 
     def _load(self, unit: Unit, job: Job, staged: dict[str, State]) -> dict[str, State]:
@@ -301,17 +324,3 @@ def _taken(command_id: str, stored: CommandRow) -> Rejection:
         f"{stored.first_version}: ask under a new id",
         version=stored.first_version,
     )
-
-
-def _changes(
-    before: dict[str, State], decided: Decided, sealed: Sealed
-) -> list[Change]:
-    """Return what the command did, stream by stream."""
-    events: dict[str, list[Recorded]] = {stream: [] for stream in sealed.states}
-    for draft, row in zip(decided.drafts, sealed.rows, strict=True):
-        recorded = Recorded(0, row.stream, row.version, row.hash, draft.event)
-        events[row.stream].append(recorded)
-    return [
-        Change(before[stream], after, events[stream])
-        for stream, after in sealed.states.items()
-    ]

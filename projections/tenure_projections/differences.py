@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from operator import itemgetter
 from typing import NamedTuple
 
 from tenure_ledger.columns import sql_order
@@ -38,13 +39,19 @@ class Unlike(NamedTuple):
 
 def unlike(table: Table, left: Iterator[Row], right: Iterator[Row]) -> Iterator[Unlike]:
     """Walk two readings of a table, both by key, and yield where they differ."""
-    places = [table.spec.columns.index(column) for column in table.spec.key]
+    keys = itemgetter(*map(table.spec.columns.index, table.spec.key))
+
+    def key_of(row: Row | None) -> Key:
+        key: Key | Column = () if row is None else keys(row)
+        # Of one column it is the value itself.
+        return key if isinstance(key, tuple) else (key,)
+
     one, two = next(left, None), next(right, None)
     while one is not None or two is not None:
         if one == two:
             one, two = next(left, None), next(right, None)
             continue
-        at = _key(one, places), _key(two, places)
+        at = key_of(one), key_of(two)
         if at[0] == at[1]:
             yield Unlike(at[0], one, two)
             one, two = next(left, None), next(right, None)
@@ -63,10 +70,6 @@ def difference(table: Table, found: Unlike) -> Difference:
         for row in (found.left, found.right)
     )
     return Difference(table.spec.name, found.key, before, after)
-
-
-def _key(row: Row | None, places: list[int]) -> Key:
-    return () if row is None else tuple(row[place] for place in places)
 
 
 def _order(key: Key) -> list[tuple[int, Column]]:

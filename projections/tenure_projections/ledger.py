@@ -22,6 +22,7 @@ from tenure_projections.past import Past, differing, past
 from tenure_projections.rebuild import Rebuilt, rebuild
 from tenure_projections.shadow import Progress
 from tenure_projections.tables import TABLES, table_named
+from tenure_projections.unfinished import unfinished
 
 __all__ = ["Ledger"]
 
@@ -45,6 +46,17 @@ class Ledger(ledger.Ledger):
         found = table_named(table)
         where = {} if owner is None else found.of_owner(check_owner(owner))
         return self._rows(found.spec.name, where)
+
+    def unfinished(self) -> list[OwnerRef]:
+        """Return every owner that a restart may have to look at, by class and id.
+
+        Those with a checkpoint, an open message or a notice that waits, those that such
+        a notice is about, and those that nobody holds and that have not ended. What is
+        to be done with one of them is decided on its own events, by `recover`.
+        """
+        columns = {table.spec.name: table.spec.columns for table in TABLES}
+        with self._shell.store.snapshot() as snapshot:
+            return unfinished(snapshot, columns)
 
     def follower(
         self, model: ReadModel, *, events_max: int = 500, seconds_max: float = 0.05

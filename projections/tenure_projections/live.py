@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from itertools import combinations
+from itertools import combinations, compress
+from operator import attrgetter, is_not
 
 from tenure_ledger.folds.stream import State
 from tenure_ledger.hook import Change
@@ -18,6 +19,7 @@ __all__ = ["LiveTables", "rows_of"]
 
 _PARTS = sorted(frozenset[str]().union(*(table.parts for table in TABLES)))
 """The parts of a state that any table is made from."""
+_parts = attrgetter(*_PARTS)
 
 
 class LiveTables:
@@ -36,7 +38,7 @@ class LiveTables:
                 for change in changes
                 for key in _keys(table, change)
             ]
-            if table.unique is not None and len(of_table) > 1:
+            if len(of_table) > 1 and table.unique is not None:
                 of_table.sort(key=partial(_binds, table))
             yield from of_table
 
@@ -61,12 +63,11 @@ def rows_of(table: Table, state: State, body: Body) -> Iterator[tuple[Key, Row]]
 def _concerned(changes: Sequence[Change]) -> Iterable[Table]:
     """Return the tables of which a row may have changed: no other costs anything."""
     parts: set[str] = set()
-    for before, after, _events in changes:
+    for change in changes:
+        before, after = change.before, change.after
         if before.quarantine or after.quarantine or after.too_new:
             return TABLES
-        for part in _PARTS:
-            if getattr(before, part) is not getattr(after, part):
-                parts.add(part)
+        parts.update(compress(_PARTS, map(is_not, _parts(before), _parts(after))))
     return _OF_PARTS[frozenset(parts)]
 
 

@@ -77,7 +77,7 @@ class Past:
             return
         with Shadow([table]) as shadow:
             fill(shadow, self._store, self._position)
-            yield from shadow.rows(table)
+            yield from (row for row, _ in shadow.rows(table))
 
     def _state(self, stream: str) -> State:
         rows = self._store.tail(stream, 0)
@@ -129,5 +129,8 @@ def _differing(
                     state = load(State(stream), upto(position, rows))
                     shadow.put(state, snapshot.body)
         for table in tables:
-            for found in unlike(table, one.rows(table), two.rows(table)):
+            before, after = (
+                (row for row, _ in shadow.rows(table)) for shadow in (one, two)
+            )
+            for found in unlike(table, before, after):
                 yield difference(table, found)

@@ -105,26 +105,35 @@ def _catch_up(
 def _compared(
     shadow: Shadow, snapshot: Snapshot, table: Table, folded: tuple[int, int]
 ) -> Rebuilt:
-    count = differing = 0
+    """Walk through both, and note the keys of the rows that are not as they should."""
+    count, differing = 0, 0
+    stream: str | None = None
+    key: Key = ()
+    told: list[Difference] = []
 
-    def counted() -> Iterator[Row]:
-        nonlocal count
-        for count, row in enumerate(shadow.rows(table), 1):  # noqa: B007
+    def right() -> Iterator[Row]:
+        nonlocal count, stream
+        for row, stream in shadow.rows(table):  # noqa: B007  of the latest row
+            count += 1
             yield row
 
-    told: list[Difference] = []
-    for found in unlike(table, snapshot.rows(table.spec.name), counted()):
-        row = found.right or found.left
-        stream = None if row is None else table.stream(row)
-        try:
-            if found.right is None and shadow.is_spared(stream):
-                continue
-            shadow.note(table, found.key, stream)
-        except UnicodeEncodeError as error:
-            raise _no_text(table, found.key) from error
-        differing += 1
-        if differing <= DIFFERENCES_MAX:
-            told.append(difference(table, found))
+    def wrong() -> Iterator[tuple[Key, str | None]]:
+        nonlocal differing, key
+        for found in unlike(table, snapshot.rows(table.spec.name), right()):
+            key, of = found.key, stream
+            if found.right is None:
+                of = None if found.left is None else table.stream(found.left)
+                if shadow.is_spared(of):
+                    continue
+            differing += 1
+            if differing <= DIFFERENCES_MAX:
+                told.append(difference(table, found))
+            yield key, of
+
+    try:
+        shadow.note(table, wrong())
+    except UnicodeEncodeError as error:
+        raise _no_text(table, key) from error
     return Rebuilt(
         table.spec.name, snapshot.position, *folded, count, differing, tuple(told)
     )
@@ -171,11 +180,11 @@ def _put_right(
 
 
 def _changes(shadow: Shadow, table: Table) -> Iterator[RowChange]:
-    """Yield deletions first: a right row may take what a wrong one holds."""
+    """Yield the right rows in the place of the wrong ones."""
     name = table.spec.name
-    for key, row in shadow.noted(table):
-        if row is None or table.unique is not None:
+    if table.unique is not None:
+        # A right row may take what a wrong one holds.
+        for key, _ in shadow.noted(table):
             yield RowChange(name, key, None)
     for key, row in shadow.noted(table):
-        if row is not None:
-            yield RowChange(name, key, row)
+        yield RowChange(name, key, row)

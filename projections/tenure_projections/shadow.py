@@ -13,10 +13,11 @@ from typing import Any, Self
 
 import msgspec
 
+from tenure_ledger.collecting import collecting_later
 from tenure_ledger.errors import StoreFull, StoreUnavailable
 from tenure_ledger.folds.stream import State
 from tenure_ledger.lean import load
-from tenure_ledger.rows import EventRow, Row, Store
+from tenure_ledger.rows import Column, EventRow, Row, Store
 from tenure_projections.live import rows_of
 from tenure_projections.tables.shape import Body, Key, Table
 from tenure_projections.tables.stream_states import STREAM_STATES
@@ -80,8 +81,11 @@ class Shadow:
             for (stream,) in self._db.execute(_NAMED):
                 yield stream
 
-    def put(self, state: State, body: Body) -> None:
-        """Put the rows of a stream in the place of those that it has here."""
+    def put(self, state: State, body: Body, *, new: bool = False) -> None:
+        """Put the rows of a stream in the place of those that it has here.
+
+        ``new``: it has none yet.
+        """
         stream, spared = state.stream, self._spare and bool(state.too_new)
         with _told():
             self._db.execute(_FOLD, (stream, state.version))
@@ -89,15 +93,14 @@ class Shadow:
                 self._db.execute(_SPARE, (stream,))
             for table in self.tables:
                 sql = self._sql[table.spec.name]
-                self._db.execute(sql.drop, (stream,))
+                if not new:
+                    self._db.execute(sql.drop, (stream,))
                 if spared and table.spec.name != STREAM_STATES.spec.name:
                     continue
+                rows = rows_of(table, state, body)
                 self._db.executemany(
                     sql.put,
-                    (
-                        (stream, *key, sql.unique(row), _pack(row))
-                        for key, row in rows_of(table, state, body)
-                    ),
+                    [(stream, *key, *sql.packed(row)) for key, row in rows],
                 )
 
     def is_spared(self, stream: str | None) -> bool:
@@ -105,20 +108,26 @@ class Shadow:
         with _told():
             return self._db.execute(_SPARED, (stream,)).fetchone() is not None
 
-    def rows(self, table: Table) -> Iterator[Row]:
-        """Yield the table's rows, by key."""
+    def rows(self, table: Table) -> Iterator[tuple[Row, str]]:
+        """Yield the table's rows, by key, each with the stream that makes it."""
         sql = self._sql[table.spec.name]
         last: list[object] = []
         with _told():
-            for packed, taken, *key in self._db.execute(sql.rows):
+            for packed, taken, stream, *key in self._db.execute(sql.rows):
                 if key != last:
-                    yield sql.row(packed, taken)
+                    yield sql.row(packed, taken), stream
                 last = key
 
-    def note(self, table: Table, key: Key, stream: str | None) -> None:
-        """Remember a key of the table, with the stream that it is of."""
+    def note(self, table: Table, keys: Iterable[tuple[Key, str | None]]) -> None:
+        """Remember keys of the table, each with the stream that it is of.
+
+        They may come from a walk through `rows`.
+        """
         with _told():
-            self._db.execute(self._sql[table.spec.name].note, (*key, stream))
+            self._db.executemany(
+                self._sql[table.spec.name].note,
+                ((*key, stream) for key, stream in keys),
+            )
 
     def index(self, table: Table) -> None:
         """Make ready for `noted`; until then each row costs less to put."""
@@ -151,10 +160,11 @@ def fill(
         shadow.name(snapshot.streams())
     streams = events = told = 0
     for stream in shadow.streams():
-        rows = upto(position, store.tail(stream, 0))
-        if not rows:
-            continue
-        shadow.put(load(State(stream), rows), store.body)
+        with collecting_later():
+            rows = upto(position, store.tail(stream, 0))
+            if not rows:
+                continue
+            shadow.put(load(State(stream), rows), store.body, new=True)
         streams, events = streams + 1, events + len(rows)
         if progress is not None and events - told >= _EVENTS_BETWEEN_TELLINGS:
             told = events
@@ -216,7 +226,7 @@ class _Statements:
         values = ", ".join("?" * (len(keys) + 3))
         self.put = f"INSERT INTO {name} VALUES ({values})"  # noqa: S608
         self.drop = f"DELETE FROM {name} WHERE stream = ?"  # noqa: S608
-        self.rows = f"SELECT {row}, {every} FROM {name} {order}"  # noqa: S608
+        self.rows = f"SELECT {row}, stream, {every} FROM {name} {order}"  # noqa: S608
         self.index = f"CREATE INDEX IF NOT EXISTS {name}_keys ON {name} ({every})"
         values = ", ".join("?" * (len(keys) + 1))
         self.note = f"INSERT INTO {name}_noted VALUES ({values})"  # noqa: S608
@@ -233,9 +243,13 @@ class _Statements:
             f"ON {same}) LEFT JOIN folded ON stream = said WHERE said IS NOT NULL"
         )
 
-    def unique(self, row: Row) -> object:
-        """Return the row's unique value, if the table has one."""
-        return None if self._unique is None else row[self._unique]
+    def packed(self, row: Row) -> tuple[Column, bytearray]:
+        """Return the row's unique value (0: the table has none), and the row packed.
+
+        Not None, not bytes: the module would ask what to adapt them to, each time.
+        """
+        taken = 0 if self._unique is None else row[self._unique]
+        return taken, bytearray(_pack(row))
 
     def row(self, packed: bytes, taken: int) -> Row:
         """Return the row; without its unique value if that is taken."""

@@ -34,6 +34,10 @@ CALLS: dict[str, Callable[..., object]] = {
     "Interrupted": tenure.Interrupted,
     "InterruptTarget": tenure.InterruptTarget,
     "SessionWideGuard": tenure.SessionWideGuard,
+    "recover": tenure.recover,
+    "reap": tenure.reap,
+    "execute_plan": tenure.execute_plan,
+    "CheckpointPolicy": tenure.CheckpointPolicy,
 }
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from tenure import OwnerRef, open_ledger
 from tenure_gate import demo
-from tenure_gate.telling import Telling
+from tenure_gate.demo.telling import Telling
 
 SESSIONS = [OwnerRef("session", f"ses_{number}") for number in (1, 2, 3)]
 COMMAND = "import sys; from tenure_gate.cli import main; sys.exit(main())"

@@ -12,7 +12,7 @@ from tenure import Authority, Ledger, NarrativeTransform, OwnerRef, View, open_l
 from tenure_gate.demo import flags, relay
 from tenure_gate.demo.host import Host, ManagedSessionRejection, Message, call
 from tenure_gate.demo.lives import first_manager, wake_second
-from tenure_gate.telling import Telling
+from tenure_gate.demo.telling import Telling
 
 S = OwnerRef("session", "ses_2")
 

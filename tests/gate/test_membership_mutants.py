@@ -155,7 +155,7 @@ def asked(journal: JournalSnapshot, case: Case) -> Asked:
         case.key,
         answered=case.answered,
         human=case.human,
-        index=case.keys.index(case.key),
+        place=case.keys.index(case.key),
         acting=case.key in serving(journal, case.acting),
     )
     return Asked(journal, request, locate(journal, case.keys))

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from gate_homes import belonging
 from tenure import InvalidInput, KeyReused
 from tenure_gate.readers import AnthropicReader, Message
 from tenure_gate.turns import split
@@ -40,8 +41,8 @@ def test_a_user_message_of_results_alone_is_no_request() -> None:
         assistant(use("c1"), use("c2")),
         user(result("c1"), result("c2")),
     ]
-    (turn,) = split(messages, READER).requests
-    assert turn.messages == (0, 1, 2)
+    parts = split(messages, READER)
+    assert belonging(parts) == {"m1": (0, 1, 2)}
 
 
 def test_a_message_of_results_and_text_is_both() -> None:
@@ -51,9 +52,9 @@ def test_a_message_of_results_and_text_is_both() -> None:
         user(result("c1"), text("and that"), id="m2"),
         assistant(text("done")),
     ]
-    first, second = split(messages, READER).requests
-    assert (first.key, first.messages) == ("m1", (0, 1, 2))
-    assert (second.key, second.at, second.messages) == ("m2", 2, (2, 3))
+    parts = split(messages, READER)
+    assert belonging(parts) == {"m1": (0, 1, 2), "m2": (2, 3)}
+    assert [turn.index for turn in parts.requests] == [0, 2]
 
 
 def test_a_part_of_a_message_holds_what_was_asked_for() -> None:
@@ -82,7 +83,7 @@ def test_tools_of_the_provider_stay_with_their_results() -> None:
         text("found"),
     )
     parts = split([user(text("find"), id="m1"), message], READER)
-    assert parts.requests[0].messages == (0, 1)
+    assert belonging(parts) == {"m1": (0, 1)}
     assert (parts.unanswered, dict(parts.answers)) == ((), {})
 
 
@@ -93,7 +94,7 @@ def test_a_providers_result_may_come_in_the_next_message() -> None:
         assistant(result("s1", "web_search_tool_result"), text("found")),
     ]
     parts = split(messages, READER)
-    assert parts.requests[0].messages == (0, 1, 2)
+    assert belonging(parts) == {"m1": (0, 1, 2)}
     assert parts.unanswered == ()
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from gate_homes import belonging
 from tenure import InvalidInput
 from tenure_gate.readers import Message, OpenAIReader
 from tenure_gate.turns import split
@@ -68,10 +69,8 @@ def test_calls_of_older_lists_are_paired_in_order() -> None:
         {"role": "assistant", "content": None, "function_call": call},
         {"role": "function", "name": "f", "content": "2"},
     ]
-    assert [turn.messages for turn in split(messages, READER).requests] == [
-        (0, 1, 2),
-        (3, 4, 5),
-    ]
+    found = belonging(split(messages, READER))
+    assert found == {"m1": (0, 1, 2), "m2": (3, 4, 5)}
 
 
 @pytest.mark.parametrize(
@@ -145,7 +144,7 @@ def test_what_the_reader_does_not_know_is_no_matter() -> None:
         "id": "m1",
         "weather": object(),
     }
-    assert split((MappingProxyType(odd),), READER).keys == ["m1"]
+    assert split((MappingProxyType(odd),), READER).keys == ("m1",)
 
 
 def test_the_same_text_in_two_shapes_is_the_same() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from gate_homes import belonging
 from tenure import InvalidInput
 from tenure_gate.readers import Message, OpenCodeReader
 from tenure_gate.turns import split
@@ -36,8 +37,8 @@ def tool(call: str, status: str) -> dict[str, Any]:
 
 def test_an_answer_hangs_on_the_request_it_names() -> None:
     messages = [user("m1"), user("m2"), answer("a1", "m1"), answer("a2", "m2")]
-    first, second = split(messages, READER).requests
-    assert (first.messages, second.messages) == ((0, 2), (1, 3))
+    found = belonging(split(messages, READER))
+    assert found == {"m1": (0, 2), "m2": (1, 3)}
 
 
 def test_a_call_and_its_result_are_one_part() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from gate_homes import belonging, orphans, outside
 from gate_lists import FORMATS, a, t, u
 from tenure import InvalidInput
 from tenure_gate.readers import (
@@ -36,13 +37,13 @@ def test_each_sample_is_read_and_tells_the_same_story(name: str) -> None:
     loaded = load_transcript(file.read_text(encoding="utf-8"))
     assert (loaded.format, type(loaded.reader)) == (name, READERS[name])
     parts = split(loaded.messages, loaded.reader)
-    assert parts.keys == STORY
+    assert list(parts.keys) == STORY
     assert [turn.answered for turn in parts.requests] == [True, False, True, False]
     assert [turn.human for turn in parts.requests] == [True, True, False, False]
-    assert parts.orphans == ()
-    homes = {index: turn.key for turn in parts.requests for index in turn.messages}
-    outside = {*parts.prefix, *parts.loose}
-    assert homes.keys() | outside == set(range(len(loaded.messages)))
+    assert orphans(parts) == ()
+    homed = [*belonging(parts).values(), *outside(parts).values()]
+    found = {index for indices in homed for index in indices}
+    assert found == set(range(len(loaded.messages)))
 
 
 def test_every_sample_is_tested() -> None:

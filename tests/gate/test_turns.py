@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+from gate_homes import belonging, orphans, outside
 from gate_lists import FORMATS, Format, Line, a, journal, s, t, u
 from tenure import InvalidInput, KeyReused
 from tenure_gate.readers import Message, OpenAIReader, Role
+from tenure_gate.reading import COPY
 from tenure_gate.turns import Split, split
 
 OPENAI = FORMATS["openai"]
@@ -25,23 +27,19 @@ def apart(host: Format, lines: Sequence[Line]) -> Split:
     return split(host.make(lines), host.reader)
 
 
-def belonging(parts: Split) -> dict[str | None, tuple[int, ...]]:
-    return {turn.key: turn.messages for turn in parts.requests}
-
-
 @pytest.mark.parametrize("name", ["openai", "anthropic"])
 def test_a_turn_is_a_request_with_answers_calls_and_results(name: str) -> None:
     lines = [u("m1"), a("", "c1"), t("c1"), a("done"), u("m2"), a("done")]
     parts = apart(FORMATS[name], lines)
     assert belonging(parts) == {"m1": (0, 1, 2, 3), "m2": (4, 5)}
-    assert parts.keys == ["m1", "m2"]
-    assert [turn.at for turn in parts.requests] == [0, 4]
+    assert parts.keys == ("m1", "m2")
+    assert [turn.index for turn in parts.requests] == [0, 4]
 
 
 def test_what_stands_before_the_first_request_is_no_part_of_it(host: Format) -> None:
     parts = apart(host, [s(), a("Hello, I am ready."), u("m1"), s("Be brief."), a("x")])
     assert belonging(parts) == {"m1": (2, 4)}
-    assert (parts.prefix, parts.loose) == ((1,), (0, 3))
+    assert outside(parts) == {"prefix": (1,), "system": (0, 3)}
 
 
 def test_a_request_is_answered_when_something_hangs_on_it(host: Format) -> None:
@@ -66,7 +64,7 @@ def test_one_message_may_answer_calls_of_two_turns() -> None:
 def test_a_result_of_the_prefix_is_no_part_of_a_turn(name: str) -> None:
     parts = apart(FORMATS[name], [a("", "c1"), u("m1"), t("c1"), a("done")])
     assert belonging(parts) == {"m1": (1, 3)}
-    assert (parts.prefix, parts.orphans) == ((0, 2), ())
+    assert (outside(parts), orphans(parts)) == ({"prefix": (0, 2)}, ())
 
 
 def test_a_missing_result_of_parallel_calls_is_named(host: Format) -> None:
@@ -90,7 +88,7 @@ def test_a_second_result_of_one_call_belongs_to_the_same_turn() -> None:
 def test_a_result_before_its_call_is_given_to_it() -> None:
     parts = apart(OPENAI, [t("c1"), u("m1"), t("c1"), u("m2"), a("", "c1")])
     assert belonging(parts) == {"m1": (1,), "m2": (0, 2, 3, 4)}
-    assert parts.orphans == ()
+    assert orphans(parts) == ()
 
 
 def test_of_two_later_calls_the_first_is_given_the_result() -> None:
@@ -102,7 +100,7 @@ def test_of_two_later_calls_the_first_is_given_the_result() -> None:
 def test_a_result_without_any_call_is_an_orphan(name: str) -> None:
     parts = apart(FORMATS[name], [u("m1"), a("x"), t("lost"), a("done")])
     assert belonging(parts) == {"m1": (0, 1, 3)}
-    assert parts.orphans == (2,)
+    assert orphans(parts) == (2,)
 
 
 def test_an_answer_hangs_on_the_parent_that_it_names(host: Format) -> None:
@@ -126,7 +124,7 @@ def test_a_parent_may_be_a_result() -> None:
 def test_an_answer_to_an_orphan_result_is_loose() -> None:
     lines = [Line("tool", "", "r1", results=("lost",)), u("m1"), a("x", parent="r1")]
     parts = apart(OPENAI, lines)
-    assert (belonging(parts), parts.loose) == ({"m1": (1,)}, (2,))
+    assert (belonging(parts), outside(parts)) == ({"m1": (1,)}, {"loose": (2,)})
 
 
 def test_parents_in_a_circle_say_nothing(host: Format) -> None:
@@ -141,7 +139,7 @@ def test_an_answer_to_a_request_that_is_not_here_is_loose(host: Format) -> None:
     lost = Line("assistant", "lost", "a1", parent="gone")
     more = Line("assistant", "more", "a2", parent="a1")
     parts = apart(host, [u("m1"), lost, more])
-    assert (belonging(parts), parts.loose) == ({"m1": (0,)}, (1, 2))
+    assert (belonging(parts), outside(parts)) == ({"m1": (0,)}, {"loose": (1, 2)})
     assert parts.parents == {1: "gone", 2: "gone"}
     assert not parts.requests[0].answered
 
@@ -157,15 +155,15 @@ def test_a_long_chain_of_parents_is_followed_to_its_request() -> None:
 
 def test_requests_without_ids_are_turns_of_their_own(host: Format) -> None:
     parts = apart(host, [u(None), a("x"), u(None), a("y")])
-    assert parts.keys == [None, None]
-    assert [turn.messages for turn in parts.requests] == [(0, 1), (2, 3)]
+    assert parts.keys == (None, None)
+    assert list(parts.homes) == [0, 0, 1, 1]
 
 
 def test_a_second_message_with_one_id_is_a_copy(host: Format) -> None:
     lines = [u("m1"), a("half"), u("m2"), a("x"), u("m1"), a("whole")]
-    first, second = apart(host, lines).requests
-    assert (first.key, first.messages, first.copies) == ("m1", (0, 1, 4, 5), (4,))
-    assert (second.key, second.messages) == ("m2", (2, 3))
+    parts = apart(host, lines)
+    assert belonging(parts) == {"m1": (0, 1, 5), "m2": (2, 3)}
+    assert parts.homes[4] == COPY
 
 
 def test_one_id_with_two_contents_is_refused(host: Format) -> None:
@@ -181,7 +179,7 @@ def test_the_same_id_in_an_answer_is_no_copy(host: Format) -> None:
 
 def test_an_empty_list_has_no_turns(host: Format) -> None:
     parts = split([], host.reader)
-    assert (parts.requests, parts.prefix, parts.loose) == ((), (), ())
+    assert (parts.requests, parts.homes) == ((), [])
 
 
 class Odd(OpenAIReader):

@@ -21,12 +21,12 @@ def judged(world: World, case: Case) -> Verdict:
     """Return the verdict of the case's request in its scene."""
     SCENES[case.scene](world)
     journal = journal_of(world.ledger)
-    index = case.keys.index(case.key)
+    place = case.keys.index(case.key)
     request = RequestFacts(
         case.key,
         answered=case.answered,
         human=case.human,
-        index=index,
+        place=place,
         acting=case.key in serving(journal, case.acting),
     )
     return judge(journal, request, locate(journal, case.keys))
@@ -62,7 +62,7 @@ def test_a_verdict_carries_its_evidence(world: World, case: Case) -> None:
     assert evidence["cut_generation"] == (seen.cut.generation if seen.cut else 0)
     known = verdict.known
     assert evidence["admitted"] == (known.admitted if known else 0)
-    assert evidence["index"] == case.keys.index(case.key)
+    assert evidence["place"] == case.keys.index(case.key)
     assert (evidence["answered"], evidence["human"]) == (case.answered, case.human)
 
 
@@ -75,12 +75,12 @@ def test_every_verdict_is_reached() -> None:
 def test_verdicts_are_equal_when_name_key_and_evidence_are(world: World) -> None:
     case, other = CASES[0], CASES[1]
     one = judged(world, case)
-    assert one == judge(one.journal, one.request, one.place)
-    assert hash(one) == hash(judge(one.journal, one.request, one.place))
+    assert one == judge(one.journal, one.request, one.list_facts)
+    assert hash(one) == hash(judge(one.journal, one.request, one.list_facts))
     two = judge(
         one.journal,
-        RequestFacts(other.key, answered=False, human=False, index=1, acting=False),
-        one.place,
+        RequestFacts(other.key, answered=False, human=False, place=1, acting=False),
+        one.list_facts,
     )
     assert one != two
     assert one != "current"
@@ -93,7 +93,7 @@ def test_only_a_strip_on_record_is_recorded(world: World) -> None:
     found = {}
     for title in ("stripped", "ghost of the first", "late ghost"):
         key = by_title[title].key
-        request = RequestFacts(key, answered=False, human=False, index=9, acting=False)
+        request = RequestFacts(key, answered=False, human=False, place=9, acting=False)
         verdict = judge(journal, request, locate(journal, by_title[title].keys))
         assert verdict.name in STALE
         found[title] = verdict.recorded

@@ -74,7 +74,7 @@ def executions() -> Iterator[Execution | None]:
 def requests() -> Iterator[RequestFacts]:
     """Yield one request at the place 1 of its list, with every fact."""
     for key, answered, human, acting in product((KEY, None), YES_NO, YES_NO, YES_NO):
-        yield RequestFacts(key, answered=answered, human=human, index=1, acting=acting)
+        yield RequestFacts(key, answered=answered, human=human, place=1, acting=acting)
 
 
 def journals() -> Iterator[JournalSnapshot]:
@@ -110,3 +110,16 @@ def test_every_small_case_has_its_words() -> None:
             assert words
             assert "None" not in words
             assert " ," not in words
+
+
+def test_the_last_of_cuts_and_ends_ended_a_term_last() -> None:
+    """Also where a claim followed without a cut: a history that came from elsewhere."""
+    ended = {name: snapshot(own).ended for name, own in OWNERS.items()}
+    assert list(ended.values()) == [0, 10, 20, 20, 30, 30]
+    for name in ("terminal, never cut", "terminal"):
+        claimed = replace(OWNERS[name], status="live", term=4, terminal=None)
+        assert snapshot(claimed).ended == 30
+
+
+def snapshot(own: Ownership) -> JournalSnapshot:
+    return JournalSnapshot.of(State(S.stream, ownership=own))

@@ -14,9 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gate_homes import hanging, orphans
 from gate_lists import FORMATS, Format, Line, journal, verdict
 from tenure_gate.journal import JournalSnapshot
 from tenure_gate.readers import Message
+from tenure_gate.reading import COPY, LOOSE, PREFIX, SYSTEM
 from tenure_gate.turns import Split, split
 from tenure_gate.verdicts import VerdictName
 from tenure_gate.view import View, assemble
@@ -187,13 +189,13 @@ def test_the_order_is_kept_and_nothing_comes_from_nowhere(case: Case) -> None:
 def test_every_message_belongs_to_one_thing(case: Case) -> None:
     """To one turn, the prefix or what is loose; two only where results are beside."""
     parts, reader = case.parts, case.host.reader
-    owners: Counter[int] = Counter([*parts.prefix, *parts.loose])
-    for turn in parts.requests:
-        owners.update(turn.messages)
+    homes = [*range(len(parts.keys)), PREFIX, SYSTEM, LOOSE]
+    owners = Counter(index for home in homes for index in hanging(parts, home))
+    owners.update(index for index, home in enumerate(parts.homes) if home == COPY)
     for index, message in enumerate(case.messages):
         results = len(reader.results(message))
         says_more = reader.role(message) != "tool"
-        least = 1 if says_more or index not in parts.orphans else 0
+        least = 1 if says_more or index not in orphans(parts) else 0
         assert least <= owners[index] <= results + says_more
         if not results:
             assert owners[index] == 1
@@ -205,11 +207,12 @@ def test_every_message_belongs_to_one_thing(case: Case) -> None:
 def test_a_request_is_shown_when_its_verdict_passes(case: Case) -> None:
     """Always, where no floor is; and what does not pass never is."""
     for turn in case.parts.requests:
-        name, shown = case.names[turn.place], _says_it(case, turn.at)
+        name, shown = case.names[turn.place], _says_it(case, turn.index)
         if not case.floor and name != "history":
             assert shown == (name in PASSING)
         assert name in PASSING or not shown
-        assert not any(_says_it(case, copy) for copy in turn.copies)
+    for index, home in enumerate(case.parts.homes):
+        assert home != COPY or not _says_it(case, index)
 
 
 def _says_it(case: Case, index: int) -> bool:
@@ -231,14 +234,14 @@ def test_with_nothing_left_out_the_view_is_the_list(
     messages = host.make(rows)
     parts = split(messages, host.reader)
     view = assemble(messages, parts, [None] * len(parts.keys), host.reader, by)
-    copies = {copy for turn in parts.requests for copy in turn.copies}
+    copies = {index for index, home in enumerate(parts.homes) if home == COPY}
     for index, message in enumerate(messages):
         shown = [
             one
             for one, source in zip(view.messages, view.sources, strict=True)
             if source == index
         ]
-        if index not in copies and index not in parts.orphans:
+        if index not in copies and index not in orphans(parts):
             assert len(shown) == 1
             assert shown[0] is message
 

@@ -27,6 +27,8 @@ from tenure import (
     RuntimeRestartQueuedSubmission,
     arguments_digest,
 )
+from tenure_ledger.decisions.recovering.command import Answers
+from tenure_ledger.folds.stream import State
 from tenure_ledger.payloads import RestartPayload
 from worlds import World
 
@@ -134,6 +136,8 @@ MOMENTS: list[Any] = [
     datetime.min.replace(tzinfo=timezone(timedelta(hours=12))),
 ]
 
+NO_STATE: list[Any] = [*ONE_OF, None, State("agent:a"), OwnerRef("session", "x")]
+
 TAKES: dict[str, list[Any]] = {
     "owner": [*ONE_OF, None],
     "owner or nothing": ONE_OF,
@@ -175,9 +179,21 @@ TAKES: dict[str, list[Any]] = {
         *[{"m1": bad} for bad in NAMES],
         *[{bad: "current"} for bad in TEXTS],
     ],
+    "seen": NO_STATE,
+    "needed evidence": [*ONE_OF, None],
+    "no snapshot": [one for one in NO_STATE if not isinstance(one, State)],
+    "answers": [*ONE_OF, None],
+    "instead": [
+        *[one for one in ONE_OF if not isinstance(one, dict)],
+        {"owner:session:x": None},
+        {1: S},
+    ],
 }
 
 PARAMETERS: dict[str, str] = {
+    "seen": "seen",
+    "answers": "answers",
+    "instead": "instead",
     "owner": "owner",
     "child": "owner",
     "ref": "owner",
@@ -248,11 +264,15 @@ PARAMETERS: dict[str, str] = {
     "against": "head",
 }
 ELSEWHERE: dict[str, str] = {
+    "restart_snapshot.state": "no snapshot",
+    "settle_recovery.evidence": "needed evidence",
+    "reap_owner.evidence": "needed evidence",
     # The same name takes something else here.
     "claim.agent_id": "id",
     "succeed.agent_id": "id",
     "settle_interrupt.outcome": "id",
     "clear_checkpoint.reason": "id",
+    "begin_tool_call.policy_version": "id or nothing",
     "body.digest": "id",
     "revoke.grants": "ids or nothing",
     "rows.table": "one table",
@@ -265,7 +285,7 @@ METHODS = sorted(
     for name, _ in inspect.getmembers(Ledger, inspect.isfunction)
     if not name.startswith("_")
 )
-NO_PARAMETERS = {"setup", "close"}
+NO_PARAMETERS = {"setup", "close", "now", "unfinished"}
 
 
 def given(world: World) -> Mapping[str, Any]:
@@ -317,6 +337,9 @@ def given(world: World) -> Mapping[str, Any]:
         "digest": "d1",
         "result": None,
         "evidence": Evidence.gone(ledger.owner(S)),
+        "seen": ledger.fresh_state(S),
+        "state": ledger.fresh_state(S),
+        "answers": Answers(),
     }
 
 

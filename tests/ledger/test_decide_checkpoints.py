@@ -71,6 +71,7 @@ def test_a_snapshot_keeps_its_payload_and_its_config(world: World, mode: str) ->
     assert world.ledger.body(SESSION, event.payload) == {
         "payload": MODES[mode].model_dump(mode="json"),
         "execution_config": {"model": "large"},
+        "version": 1,
     }
 
 

@@ -7,14 +7,16 @@ from collections.abc import Callable, Sequence
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from event_strategies import events, histories, unknowns
 from tenure import Event, Unknown
 from tenure_ledger.codec import EVENTS, decode, encode
+from tenure_ledger.decisions.work import Envelope, made
 from tenure_ledger.errors import Corrupt
 from tenure_ledger.events import ExecutionStarted
 from tenure_ledger.folds.stream import State, fold
-from tenure_ledger.lean import load, read
+from tenure_ledger.lean import load, read, write
 from tenure_ledger.rows import EventRow, row_hash
 
 STREAM = "owner:session:s1"
@@ -53,6 +55,31 @@ def test_an_event_read_fast_has_every_field_of_its_model(event: Event) -> None:
     fast, model = read(row), decode(row).event
     for name in type(event).model_fields:
         assert getattr(fast, name) == getattr(model, name) == getattr(event, name)
+
+
+@ALWAYS
+@given(events())
+def test_an_event_written_fast_is_the_same_bytes(event: Event) -> None:
+    assert write(event) == encode(event)
+
+
+@ALWAYS
+@given(events())
+def test_an_event_made_by_a_decision_is_what_its_constructor_makes(
+    event: Event,
+) -> None:
+    fields = {name: getattr(event, name) for name in type(event).model_fields}
+    envelope = {name: fields.pop(name) for name in ("author", "generation", "fenced")}
+    again = made(type(event), envelope, **fields)
+    assert again == type(event)(**envelope, **fields) == event
+    assert type(again) is type(event)
+
+
+def test_an_event_made_by_a_decision_is_checked() -> None:
+    envelope: Envelope = {"author": "a", "generation": 1}
+    for fields in ({"key": ""}, {"key": "m1", "into": 1}, {"key": "m1", "odd": 1}, {}):
+        with pytest.raises(ValidationError):
+            made(ExecutionStarted, envelope, **fields)
 
 
 def test_an_everyday_event_is_read_without_its_model() -> None:

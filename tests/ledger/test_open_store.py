@@ -69,7 +69,10 @@ def test_each_memory_store_is_a_ledger_of_its_own() -> None:
         ("sqlite:///relay.db?mode=ro", "durability=full"),
         ("memory://name", "takes no name"),
         ("memory://?durability=full", "takes no name"),
-        ("postgresql://user@host/relay", "SQLite and in memory"),
+        ("postgresql://user@host/relay?schema=pg_mine", "not begin with pg_"),
+        ("postgresql://user@host/relay?schema=", "must match"),
+        ("postgresql://user@host/relay?sslmode", "no URL of PostgreSQL"),
+        ("postgresql://user@host/%00", "no URL of PostgreSQL"),
         ("mysql://host/relay", "no store for mysql"),
     ],
 )
@@ -80,5 +83,5 @@ def test_a_url_that_names_no_store_says_what_to_give(url: str, says: str) -> Non
 
 def test_a_password_is_not_repeated() -> None:
     with pytest.raises(InvalidInput) as refusal:
-        open_store("postgresql://user:hunter2@host/relay")
+        open_store("postgresql://user:hunter2@host/relay?nothing=1")
     assert "hunter2" not in str(refusal.value)

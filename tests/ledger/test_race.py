@@ -9,6 +9,7 @@ from random import Random
 
 import pytest
 
+import postgres
 from processes import other
 from tenure import Event, OwnerRef, open_ledger
 from tenure_ledger import events as e
@@ -19,16 +20,24 @@ RACER = """
     store.setup()
     say("ready")
     hear()
-    race(sys.argv[1], {name!r}, {steps})
+    race(url, {name!r}, {steps})
 """
 
 
-def run_race(path: Path, racers: int, steps: int) -> list[str]:
+@pytest.fixture(params=["sqlite", "postgres"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Give the URL of a ledger that several processes can share."""
+    if request.param == "postgres":
+        return postgres.new_url()
+    return f"sqlite:///{tmp_path}/relay.db"
+
+
+def run_race(url: str, racers: int, steps: int) -> list[str]:
     """Start all, let them go at the same moment, and return all that they said."""
     with ExitStack() as stack:
         running = [
             stack.enter_context(
-                other(RACER.format(name=f"racer{number}", steps=steps), path)
+                other(RACER.format(name=f"racer{number}", steps=steps), url)
             )
             for number in range(racers)
         ]
@@ -39,7 +48,7 @@ def run_race(path: Path, racers: int, steps: int) -> list[str]:
 
 
 def judge(
-    path: Path, said: list[str], *, killed: bool = False
+    url: str, said: list[str], *, killed: bool = False
 ) -> tuple[Counter[str], list[Event]]:
     """Hold that the log is sound and whole; return the refusals, and all events."""
     acks = [
@@ -52,7 +61,7 @@ def judge(
         if line.startswith("refused "):
             _, code, count = line.split()
             refused[code] += int(count)
-    with open_ledger(f"sqlite:///{path}") as ledger:
+    with open_ledger(url) as ledger:
         log = list(ledger.events())
         assert violations(log, acks) == []
         assert ledger.verify(ledger.head()).ok
@@ -89,20 +98,19 @@ def assert_it_was_a_race(refused: Counter[str], events: list[Event]) -> None:
     assert refused["agent_is_bound"] > 0, refused
 
 
-def test_processes_that_race_leave_a_log_that_proves_itself(tmp_path: Path) -> None:
-    path = tmp_path / "relay.db"
-    refused, events = judge(path, run_race(path, racers=4, steps=120))
+def test_processes_that_race_leave_a_log_that_proves_itself(url: str) -> None:
+    refused, events = judge(url, run_race(url, racers=4, steps=120))
     assert_it_was_a_race(refused, events)
 
 
-def kill_under_load(path: Path, rounds: int, racers: int, chance: Random) -> list[str]:
+def kill_under_load(url: str, rounds: int, racers: int, chance: Random) -> list[str]:
     """Kill each racer after some of its words, then begin again on the same file."""
     said: list[str] = []
     for number in range(rounds):
         with ExitStack() as stack:
             running = [
                 stack.enter_context(
-                    other(RACER.format(name=f"r{number}k{at}", steps=10**6), path)
+                    other(RACER.format(name=f"r{number}k{at}", steps=10**6), url)
                 )
                 for at in range(racers)
             ]
@@ -117,24 +125,21 @@ def kill_under_load(path: Path, rounds: int, racers: int, chance: Random) -> lis
 
 
 def test_nothing_acknowledged_is_lost_or_doubled_by_kill_9_under_load(
-    tmp_path: Path,
+    url: str,
 ) -> None:
-    path = tmp_path / "relay.db"
     chance = Random(26)  # noqa: S311  a test that can be run again
-    said = kill_under_load(path, rounds=2, racers=3, chance=chance)
+    said = kill_under_load(url, rounds=2, racers=3, chance=chance)
     assert all(said)
-    judge(path, said, killed=True)
+    judge(url, said, killed=True)
 
 
 @pytest.mark.prove
-def test_nothing_is_lost_by_many_kills(tmp_path: Path) -> None:
-    path = tmp_path / "relay.db"
-    said = kill_under_load(path, rounds=10, racers=4, chance=Random())  # noqa: S311
-    judge(path, said, killed=True)
+def test_nothing_is_lost_by_many_kills(url: str) -> None:
+    said = kill_under_load(url, rounds=10, racers=4, chance=Random())  # noqa: S311
+    judge(url, said, killed=True)
 
 
 @pytest.mark.prove
-def test_a_long_race_of_many_processes_proves_itself(tmp_path: Path) -> None:
-    path = tmp_path / "relay.db"
-    refused, events = judge(path, run_race(path, racers=6, steps=400))
+def test_a_long_race_of_many_processes_proves_itself(url: str) -> None:
+    refused, events = judge(url, run_race(url, racers=6, steps=400))
     assert_it_was_a_race(refused, events)

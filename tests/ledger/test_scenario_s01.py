@@ -34,12 +34,16 @@ class Snapshot(NamedTuple):
 def loop(batches: int) -> RuntimeRestartReactionLoopState:
     return RuntimeRestartReactionLoopState(
         consecutive_batches=batches,
-        completed_unpersisted_tool_outputs=[{"call": "a", "output": batches}],
+        completed_unpersisted_tool_outputs=[{"call_id": "a", "output": batches}],
     )
 
 
 def digest(payload: RuntimeRestartReactionLoopState) -> str:
-    stored = {"payload": payload.model_dump(), "execution_config": None}
+    stored = {
+        "payload": payload.model_dump(),
+        "execution_config": None,
+        "version": 1,
+    }
     return body_digest(encode_body("checkpoint", stored))
 
 

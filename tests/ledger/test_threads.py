@@ -34,6 +34,8 @@ from waiting import until
 from witness import violations
 from worlds import World
 
+BARE = True
+"""The world's ledger has no tables before it is used."""
 S = OwnerRef("session", "ses_1")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import timedelta
 from random import Random
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar, cast, get_args
 
 import pytest
 
@@ -24,6 +24,7 @@ from nonsense import (
     state_of,
 )
 from tenure import Authority, Boundary, Event, Evidence, First, OwnerRef, Unknown
+from tenure_ledger.bodies import encode_body
 from tenure_ledger.decisions import (
     admission,
     approvals,
@@ -40,10 +41,13 @@ from tenure_ledger.decisions import (
     upkeep,
 )
 from tenure_ledger.decisions.decide import DECISIONS, decide, reach
+from tenure_ledger.decisions.recovering import command as recovering
+from tenure_ledger.decisions.recovering import reaping
 from tenure_ledger.decisions.work import Body, Context, Decided
 from tenure_ledger.errors import Rejection
 from tenure_ledger.events import ConversationDeleted, QuarantineResolved
 from tenure_ledger.folds.stream import State, fold
+from tenure_ledger.snapshots import Unreadable, read_payload
 from tenure_ledger.values import ReplayReason
 from tenure_ledger.views import owner_view
 
@@ -74,6 +78,24 @@ EVIDENCE = either(
         pick(["e1", "e2", "e3"]),
         pick(range(31)),
     ),
+)
+GONE = build(Evidence, pick(["gone"]), pick(["e1", "e2", "e3", None]), pick([50]))
+LOOP = {"consecutive_batches": 1, "completed_unpersisted_tool_outputs": ["c1"]}
+SNAPSHOTS = pick(
+    [
+        None,
+        Unreadable("partial", "half of it"),
+        Unreadable("invalid", "of another"),
+        read_payload("reaction_loop", encode_body("it", {"payload": LOOP})),
+    ]
+)
+ANSWERS = pick(
+    [
+        recovering.Answers(),
+        recovering.Answers(conversation_exists=False),
+        recovering.Answers(grants=("read",), model="m", parent=(None,)),
+        recovering.Answers(identity=recovering.Identity("coder"), parent=(CHILD,)),
+    ]
 )
 GRANTS = pick([(), ("read",), ("read", "write")])
 FLAGS = pick([True, False])
@@ -186,6 +208,9 @@ COMMANDS: dict[type, Sample[Any]] = {
         pick(["approved", "denied"]),
         A,
     ),
+    approvals.CloseApproval: build(
+        approvals.CloseApproval, AUTHORITIES, REQUESTS, pick(["expired", "void"])
+    ),
     calls.IntendToolCall: build(
         calls.IntendToolCall, AUTHORITIES, KEYS, CALLS, TOOLS, BODIES
     ),
@@ -220,6 +245,17 @@ COMMANDS: dict[type, Sample[Any]] = {
         AUTHORITIES,
         pick([(("m1", "current"),), (("m1", "queued"), ("m2", "history"))]),
     ),
+    recovering.SettleRecovery: build(
+        recovering.SettleRecovery,
+        pick([S]),
+        A,
+        GONE,
+        pick(range(1, 4)),
+        either(pick([None]), DIGESTS),
+        SNAPSHOTS,
+        ANSWERS,
+    ),
+    reaping.Reap: build(reaping.Reap, pick([S]), A, GONE),
     upkeep.DeleteConversation: build(upkeep.DeleteConversation, OWNERS, A),
     upkeep.ResolveQuarantine: build(
         upkeep.ResolveQuarantine, OWNERS, pick(range(6)), A
@@ -304,11 +340,26 @@ def with_the_live_authority(chance: Random, states: dict[str, State], command: T
     replace: Callable[..., T] | None = getattr(command, "_replace", None)
     if replace is None or not own.holding or chance.random() < 0.2:
         return command
+    holding = own.holding
+    if isinstance(command, recovering.SettleRecovery | reaping.Reap):
+        return cast("T", seen(command, states[S.stream]))
     if not hasattr(command, "authority"):
         return command
-    holding = own.holding
     held = Authority(S, max(own.generation, 1), holding.incarnation, holding.agent_id)
     return replace(authority=held)
+
+
+def seen(command: recovering.SettleRecovery | reaping.Reap, state: State) -> Any:  # noqa: ANN401  the same kind
+    """Let what was seen be what is there."""
+    own, checkpoint = state.ownership, state.recovery.checkpoint
+    incarnation = own.holding.incarnation if own.live and own.holding else None
+    evidence = Evidence("gone", incarnation, state.version)
+    if isinstance(command, reaping.Reap):
+        return command._replace(evidence=evidence)
+    payload = checkpoint.payload if checkpoint else None
+    return command._replace(
+        evidence=evidence, generation=own.generation, payload=payload
+    )
 
 
 def assert_it_continues(seed: int, states: dict[str, State], answer: Decided) -> None:

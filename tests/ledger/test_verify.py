@@ -311,10 +311,12 @@ def test_a_head_of_another_ledger_is_not_of_this_one(
         fill(other)
         head = other.head()
     assert head.count == world.ledger.head().count
-    problem = world.ledger.verify(head).problem
+    here = Head(world.ledger.head().position, head.count, head.digest)
+    problem = world.ledger.verify(here).problem
     assert problem is not None
     assert problem.kind == "fork"
-    longer = world.ledger.verify(Head(10**6, 10**6, head.digest)).problem
+    far = world.ledger.head().position + 10**6
+    longer = world.ledger.verify(Head(far, 10**6, head.digest)).problem
     assert longer is not None
     assert longer.kind == "cut_tail"
 

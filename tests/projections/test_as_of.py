@@ -22,7 +22,7 @@ from tenure_projections.tables import TABLES
 from worlds import World
 
 S, OTHER = OwnerRef("session", "ses_1"), OwnerRef("session", "ses_2")
-SEEDS = (5, 16, 20, 21)
+SEEDS = (6, 11, 29, 51)
 """Walks that get far: of a hundred steps a good third writes something."""
 STEPS = 100
 
@@ -63,7 +63,9 @@ def test_a_position_within_a_command_is_the_moment_before_it(
     assert len(inside) > 12
     for position, before in inside.items():
         assert world.ledger.as_of(position).position == before
-        assert before in memory.moments
+        # Where a store leaves holes, nothing stands between it and the moment.
+        moment = max(at for at in memory.moments if at <= before)
+        assert list(world.store().events(moment, before)) == []
 
 
 def owners_rows(
@@ -109,13 +111,14 @@ def test_a_time_means_what_no_younger_event_stands_before(
     for seconds in (7, -3600, 30, 7200):
         world.pass_seconds(seconds)
         world.ledger.claim(OwnerRef("job", f"{seconds}"), f"{seconds}", "host")
+    positions = [one.position for one in world.ledger.events()]
     events = [one.event for one in world.ledger.events()]
     times = [one.recorded_at for one in events if isinstance(one, Event)]
     latest = list(accumulate(times, max))
     # Sometimes: an old event stands behind a young one.
     assert latest != times
     for time in {*times, *(at + timedelta(microseconds=1) for at in times)}:
-        position = sum(at <= time for at in latest)
+        position = [0, *positions][sum(at <= time for at in latest)]
         past = world.ledger.as_of(time)
         assert past.position == position
         assert past.position not in memory.inside()
@@ -124,7 +127,7 @@ def test_a_time_means_what_no_younger_event_stands_before(
 def test_a_time_counts_in_whatever_zone_it_is_given(world: World) -> None:
     world.ledger.accept(S, "m1", "inbox")
     here = world.now.astimezone(timezone(timedelta(hours=9)))
-    assert world.ledger.as_of(here).position == 1
+    assert world.ledger.as_of(here).position == world.ledger.head().position > 0
     assert world.ledger.as_of(here - timedelta(microseconds=1)).position == 0
 
 
@@ -151,7 +154,7 @@ def test_before_everything_there_was_nothing_and_a_time_to_come_is_now(
     ("at", "told"),
     [
         (-1, "from 0"),
-        (2, "ends at position 1"),
+        (2**62, "ends at position"),
         (2**63, "from 0"),
         (True, "whole number"),
         (1.0, "a position or a datetime"),
@@ -195,9 +198,10 @@ def test_an_import_counts_from_its_own_position(world: World) -> None:
     world.append_unknown(S, ignorable=True)
     world.append_unknown(S, ignorable=False)
     world.ledger.accept(OTHER, "m1", "inbox")
-    states = [list(world.ledger.as_of(at).rows("stream_states")) for at in range(5)]
+    moments = [0, *(one.position for one in world.ledger.events())]
+    states = [list(world.ledger.as_of(at).rows("stream_states")) for at in moments]
     assert [len(rows) for rows in states] == [0, 0, 0, 1, 1]
-    assert world.ledger.as_of(world.now).position == 4
+    assert world.ledger.as_of(world.now).position == moments[-1]
 
 
 def test_a_closed_ledger_has_no_past(world: World) -> None:

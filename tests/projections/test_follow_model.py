@@ -57,7 +57,7 @@ class Runs:
 
     def handle(self, recorded: Recorded, rows: ModelRows, /) -> None:
         """Run it."""
-        if recorded.position == 1:
+        if recorded.version == 1 and recorded.stream.startswith("owner:"):
             self.answer = self.run(rows)
 
 
@@ -142,7 +142,7 @@ def test_a_model_reads_what_it_has_not_committed_yet(world: World) -> None:
     class Many(Runs):
         def handle(self, recorded: Recorded, rows: ModelRows, /) -> None:
             """Change a row for each of the first events, and look at all of them."""
-            number = recorded.position - 1
+            number = positions.index(recorded.position)
             if number < 4:
                 assert rows.find("kinds", b=1) == rows_of_a[:number]
                 rows.put("kinds", **rows_of_a[number])
@@ -161,6 +161,7 @@ def test_a_model_reads_what_it_has_not_committed_yet(world: World) -> None:
 
     for number in range(3):
         world.ledger.claim(OwnerRef("session", f"{number}"), f"agent {number}", "host")
+    positions = [one.position for one in world.ledger.events()]
     for events_max in (1, 500):
         follower = world.ledger.follower(Many(lambda _: None), events_max=events_max)
         follower.reset()

@@ -17,7 +17,7 @@ from tenure import (
     OutcomeUnknown,
     open_ledger,
 )
-from tenure_ledger.stores import MemoryStore
+from tenure_ledger.stores import MemoryStore, SQLiteStore
 from tenure_ledger.stores.fair_lock import FairLock
 from worlds import World
 
@@ -74,9 +74,13 @@ def test_s24_the_same_range_twice_from_the_same_position_gives_the_same_bytes(
 def queue(world: World) -> FairLock:
     """Return what the store's writers of this process queue in."""
     store = world.store()
-    return store._turn if isinstance(store, MemoryStore) else store._writer._lock  # pyright: ignore[reportPrivateUsage]
+    if isinstance(store, MemoryStore):
+        return store._turn  # pyright: ignore[reportPrivateUsage]
+    assert isinstance(store, SQLiteStore)
+    return store._writer._lock  # pyright: ignore[reportPrivateUsage]
 
 
+@pytest.mark.parametrize("world", ["memory", "sqlite"], indirect=True)
 def test_s24_a_batch_that_came_too_late_is_judged_again_from_what_is_committed(
     attempts: World,
 ) -> None:

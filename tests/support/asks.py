@@ -17,6 +17,8 @@ from tenure import (
     arguments_digest,
 )
 from tenure_ledger import events as e
+from tenure_ledger.decisions.recovering.command import Answers
+from tenure_ledger.methods.recovering import Settlement
 from worlds import World
 
 __all__ = ["ASKS", "Ask", "essence", "under"]
@@ -45,6 +47,8 @@ def essence(outcome: object) -> object:
             return outcome.idempotency_key
         case Approval():
             return outcome.request_id
+        case Settlement():
+            return outcome.outcome
         case _:
             return outcome
 
@@ -76,6 +80,13 @@ def decide_approval(world: World, held: Authority) -> Ask:
     digest = arguments_digest({})
     asked = world.ledger.request_approval(held, "c9", "mail", digest, "policy 1")
     return lambda on: on.decide_approval(SESSION, asked.request_id, "denied", "ann")
+
+
+def close_approval(world: World, held: Authority) -> Ask:
+    """Ask a person, who does not answer."""
+    digest = arguments_digest({})
+    asked = world.ledger.request_approval(held, "c9", "mail", digest, "policy 1")
+    return lambda on: on.close_approval(held, asked.request_id)
 
 
 def late_result(world: World, held: Authority) -> Ask:
@@ -123,6 +134,21 @@ def resolve_quarantine(world: World, _: Authority) -> Ask:
     return lambda on: on.resolve_quarantine(SESSION, 1, "ann")
 
 
+def settle_recovery(world: World, _: Authority) -> Ask:
+    """Look at what a process left that is gone."""
+    seen = world.ledger.fresh_state(SESSION)
+    evidence = Evidence.gone(world.ledger.owner(SESSION))
+    return lambda on: on.settle_recovery(seen, evidence, Answers(), "recovery")
+
+
+def reap_owner(world: World, held: Authority) -> Ask:
+    """Let a lease run out."""
+    world.ledger.advance(held, "lease_renewal", lease_seconds=60)
+    world.pass_seconds(60)
+    evidence = Evidence.gone(world.ledger.owner(SESSION))
+    return lambda on: on.reap_owner(SESSION, evidence, "reaper")
+
+
 def fenced(write: Callable[[Ledger, Authority], object]) -> Prepare:
     """Return the preparation of a write that needs the authority alone."""
     return lambda _, held: lambda on: write(on, held)
@@ -138,9 +164,12 @@ ASKS: Mapping[str, Prepare] = {
     "strip_requests": strip_requests,
     "deliver_notices": deliver_notices,
     "resolve_quarantine": resolve_quarantine,
+    "settle_recovery": settle_recovery,
+    "reap_owner": reap_owner,
     "accept": fenced(lambda on, _: on.accept(SESSION, "m9", "host")),
     "bar_replay": fenced(lambda on, _: on.bar_replay(SESSION, "model_switch", "ann")),
     "delete_conversation": fenced(lambda on, _: on.delete_conversation(SESSION, "ann")),
     **{name: fenced(write) for name, write in WRITES.items()},
+    "close_approval": close_approval,
 }
 """By name: what prepares the live scene of the session, and returns the call."""

@@ -48,7 +48,7 @@ def damage(world: World, table: Table) -> dict[Row, Damage]:
 
 def by_hand(world: World, *changes: RowChange) -> None:
     """Change rows behind the ledger's back: with SQLite's own client, if it is one."""
-    if world.kind == "memory":
+    if world.kind != "sqlite":
         with world.store().write(10.0) as unit:
             unit.add((), None, (), changes)
             unit.commit()
@@ -78,12 +78,20 @@ def seen_in(differences: tuple[Difference, ...]) -> dict[Row, Damage]:
 def _altered(table: Table, row: Row) -> Row:
     """Return the row with something else in every column but those of its key."""
     keys = len(table.spec.key)
-    return (*row[:keys], *(_other(value) for value in row[keys:]))
+    rest = table.spec.columns[keys:]
+    return (
+        *row[:keys],
+        *(_other(name, value) for name, value in zip(rest, row[keys:], strict=True)),
+    )
 
 
-def _other(value: Column) -> Column:
+def _other(name: str, value: Column) -> Column:
     if isinstance(value, int | float):
         return value + 1
+    if name.endswith("_at"):
+        return "1999-12-31T23:59:59.000001Z"
+    if name != "policy_version" and name.endswith(("_version", "_index", "_seconds")):
+        return 7
     return MADE_UP
 
 

@@ -75,7 +75,7 @@ GRANTS = ((), ("read",), ("read", "write"), ("write",))
 PAYLOADS = (
     RuntimeRestartReactionLoopState(consecutive_batches=1),
     RuntimeRestartReactionLoopState(consecutive_batches=2),
-    RuntimeRestartQueuedSubmission.model_construct(),
+    RuntimeRestartQueuedSubmission(submission_key="m1"),
 )
 ARGUMENTS = ({"path": "a"},) * 7 + ({"path": "b"},)
 

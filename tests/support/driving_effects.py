@@ -22,6 +22,7 @@ from tenure import arguments_digest
 
 __all__ = [
     "clear_checkpoint",
+    "close_approval",
     "complete_tool_call",
     "decide_approval",
     "late_result",
@@ -84,6 +85,18 @@ def decide_approval(drive: Drive, choose: Chooser) -> object:
     plan = effects.decide_approval(drive.reference, own.ref, name, decision)
     call = said("decide_approval", own.ref, name, decision, "a person")
     return drive.ask(choose, plan, call)
+
+
+def close_approval(drive: Drive, choose: Chooser) -> object:
+    """Give a request up."""
+    by = authority(drive, choose)
+    own = drive.reference.at(by.owner)
+    if idle(choose, own.requests):
+        return None
+    name = choose([*own.requests, *own.requests, *own.requests, "none"])
+    reason = choose(("expired", "expired", "void"))
+    plan = effects.close_approval(drive.reference, by, name, reason)
+    return drive.ask(choose, plan, said("close_approval", by, name, reason))
 
 
 def tool_call(drive: Drive, choose: Chooser) -> object:

@@ -11,6 +11,7 @@ from driving_choices import (
 )
 from driving_effects import (
     clear_checkpoint,
+    close_approval,
     complete_tool_call,
     decide_approval,
     late_result,
@@ -92,6 +93,7 @@ STEPS: Mapping[str, Step] = {
         mark_output_started,
         request_approval,
         decide_approval,
+        close_approval,
         tool_call,
         complete_tool_call,
         late_result,
@@ -111,7 +113,7 @@ THEMES: Sequence[Mapping[str, int]] = (
         "accept": 2,
         "admit": 6,
         "start": 3,
-        "settle": 2,
+        "settle": 3,
         "tool_call": 4,
         "complete_tool_call": 2,
         "request_approval": 3,

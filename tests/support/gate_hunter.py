@@ -105,7 +105,7 @@ def judge_again(history: list[Recorded], judged: list[Verdict]) -> None:
         state = evolve(state, one)
         cold = JournalSnapshot.of(state)
         for verdict in by_version.pop(state.version, ()):
-            right = judge(cold, verdict.request, verdict.place)
+            right = judge(cold, verdict.request, verdict.list_facts)
             assert right == verdict, (right, verdict)
     assert not by_version
 

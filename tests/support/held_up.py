@@ -12,8 +12,17 @@ from tenure import Ledger, OwnerRef
 from tenure_ledger.events import StripVerdict
 from tenure_ledger.hook import Change
 from tenure_ledger.opening import open_shell
-from tenure_ledger.rows import RowChange, Snapshot, TableSpec
+from tenure_ledger.rows import (
+    BodyRow,
+    CommandRow,
+    EventRow,
+    RowChange,
+    Snapshot,
+    TableSpec,
+)
 from tenure_ledger.shell import Shell
+from tenure_ledger.stores.postgres import PostgresStore
+from tenure_ledger.stores.postgres_unit import PostgresUnit
 from tenure_projections.live import LiveTables
 from together import WAIT_SECONDS, Hook, HookError
 from worlds import World
@@ -94,6 +103,36 @@ class HeldTables:
         return self._live.changes(changes, body)
 
 
+def send_at_once(store: PostgresStore) -> None:
+    """Let each unit send its events before it asks for the rows that go with them.
+
+    It would hold them back until it commits: then nobody could meet them.
+    """
+    write = store.write
+
+    def eager(deadline_seconds: float) -> PostgresUnit:
+        unit = write(deadline_seconds)
+        add = unit.add
+
+        def sent(changes: Iterable[RowChange]) -> Iterable[RowChange]:
+            unit._flush()  # pyright: ignore[reportPrivateUsage]
+            yield from changes
+
+        def add_and_send(
+            events: Sequence[EventRow],
+            command: CommandRow | None,
+            bodies: Sequence[BodyRow] = (),
+            changes: Iterable[RowChange] = (),
+            erase: Sequence[str] = (),
+        ) -> Sequence[int]:
+            return add(events, command, bodies, sent(changes), erase)
+
+        setattr(unit, "add", add_and_send)  # noqa: B010  mypy forbids a method
+        return unit
+
+    setattr(store, "write", eager)  # noqa: B010  mypy forbids a method
+
+
 class HeldUp:
     """Commands that are written and not committed until the test says so."""
 
@@ -110,6 +149,8 @@ class HeldUp:
             )
         else:
             shell = open_shell(world.url, process="p2", tables=tables)
+            if isinstance(shell.store, PostgresStore):
+                send_at_once(shell.store)
         self.ledger = Ledger(shell)
         self._waiting: list[Answer[object]] = []
 

@@ -79,6 +79,7 @@ FIELDS: dict[str, list[Any]] = {
     "above": [None, OTHER],
     "disposition": ["closed"],
     "assertion": [None, "missing_conversation"],
+    "detail": ["", "it is gone"],
     "reasons": [(), ("user_cancelled",)],
     "evidence": [None, Evidence("gone", "e1", 1)],
     "override": [False, True],
@@ -108,6 +109,7 @@ SEALED = {"topic", "command_id", "index", "count", "schema_version", "previous_h
 EARLIER: dict[str, dict[str, list[Any]]] = {
     "LateResult": {"call_id": [None, "c1"]},
     "ReplayBarred": {"keys": [None]},
+    "RetirementCut": {"terminal_status": [None]},
 }
 
 

@@ -16,19 +16,20 @@ import os, signal, sys
 from stored import append, append_next, event
 from tenure_ledger.errors import *
 from tenure_ledger.rows import *
-from tenure_ledger.stores import SQLiteStore
+from tenure_ledger.stores import SQLiteStore, open_store
 def say(*words):
     print(*words, flush=True)
 def hear():
     return sys.stdin.readline()
-store = SQLiteStore(sys.argv[1])
+url = sys.argv[1] if "://" in sys.argv[1] else f"sqlite:///{sys.argv[1]}"
+store = open_store(url)
 """
 
 
 class Other:
     """A running script that shares a database with the test."""
 
-    def __init__(self, script: str, path: Path) -> None:
+    def __init__(self, script: str, path: Path | str) -> None:
         paths = [str(SUPPORT), os.environ.get("PYTHONPATH", "")]
         self.process = subprocess.Popen(
             [sys.executable, "-c", PRELUDE + dedent(script), str(path)],
@@ -73,8 +74,8 @@ class Other:
 
 
 @contextmanager
-def other(script: str, path: Path) -> Generator[Other]:
-    """Run a script with the store of ``path`` open in another process."""
+def other(script: str, path: Path | str) -> Generator[Other]:
+    """Run a script with the store of a path, or URL, open in another process."""
     running = Other(script, path)
     try:
         yield running

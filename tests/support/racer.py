@@ -209,9 +209,9 @@ ACTS = (
 )
 
 
-def race(path: str, name: str, steps: int) -> None:
-    """Take this many steps in the ledger at ``path``, then say what was refused."""
-    with open_ledger(f"sqlite:///{path}", process=name) as ledger:
+def race(url: str, name: str, steps: int) -> None:
+    """Take this many steps in the ledger at ``url``, then say what was refused."""
+    with open_ledger(url, process=name) as ledger:
         racer = Racer(ledger, name, seed=hash_of(name))
         for _ in range(steps):
             racer.step()

@@ -11,6 +11,7 @@ from tenure import Approval, Authority, OwnerRef
 __all__ = [
     "begin_tool_call",
     "clear_checkpoint",
+    "close_approval",
     "complete_tool_call",
     "decide_approval",
     "intend_tool_call",
@@ -144,6 +145,25 @@ def decide_approval(
     late = known.expires is not None and world.now >= known.expires
     field = ("closed", "expired") if late else ("decision", decision)
     return Plan(then=run(lambda: setattr(known, *field)))
+
+
+def close_approval(
+    world: Reference, authority: Authority, request_id: str, reason: str
+) -> Plan:
+    """Give up a request that nobody decided, or one that is not to be used."""
+    own = world.at(authority.owner)
+    refused = world.fence(authority)
+    if refused:
+        return no(refused)
+    known = own.requests.get(request_id)
+    if known is None:
+        return no("not_found")
+    if known.closed == reason:
+        return Plan(writes=False)
+    void = known.decision == "approved" and reason == "void"
+    if known.closed or known.consumed or (known.decision and not void):
+        return no("already_decided")
+    return Plan(then=run(lambda: setattr(known, "closed", reason)))
 
 
 def _callable(own: Owner, key: str) -> str | None:

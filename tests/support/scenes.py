@@ -180,6 +180,12 @@ WRITES: Mapping[str, Callable[[Ledger, Authority], object]] = {
     "request_approval": lambda on, by: on.request_approval(
         by, "c2", "write", arguments_digest(ARGUMENTS), "policy 1"
     ),
+    "close_approval": lambda on, by: on.close_approval(
+        by,
+        on.request_approval(
+            by, "c2", "write", arguments_digest(ARGUMENTS), "policy 1"
+        ).request_id,
+    ),
     "intend_tool_call": lambda on, by: on.intend_tool_call(
         by, "m1", "c2", "write", ARGUMENTS
     ),

@@ -50,7 +50,9 @@ SEEN = TableSpec(
     key=("stream", "version"),
     create={
         "sqlite": "CREATE TABLE IF NOT EXISTS seen (stream TEXT, version INTEGER, "
-        "topic TEXT, PRIMARY KEY (stream, version)) WITHOUT ROWID"
+        "topic TEXT, PRIMARY KEY (stream, version)) WITHOUT ROWID",
+        "postgres": "CREATE TABLE IF NOT EXISTS seen (stream text, version bigint, "
+        "topic text, PRIMARY KEY (stream, version))",
     },
 )
 
@@ -87,9 +89,11 @@ def stop(point: str) -> None:
 class StoppingStore(SQLiteStore):
     """The real store; `arm` names the point at which the next write stops."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(
+        self, path: str, tables: Sequence[TableSpec] = SeenTable.specs
+    ) -> None:
         self._point = ""
-        super().__init__(path, tables=SeenTable.specs, on_connect=self._watch)
+        super().__init__(path, tables=tables, on_connect=self._watch)
 
     def arm(self, point: str) -> None:
         """Stop there from now on."""

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
+from itertools import pairwise
 from typing import Protocol
 
 from tenure_ledger.rows import (
     CommandRow,
     EventRow,
     RowChange,
+    Store,
     TableSpec,
     Unit,
     row_hash,
 )
 from tenure_ledger.stores import MemoryStore, SQLiteStore
+from tenure_ledger.stores.postgres import PostgresStore
 
-AnyStore = MemoryStore | SQLiteStore
+AnyStore = MemoryStore | SQLiteStore | PostgresStore
 
 OWNERS = TableSpec(
     name="owners",
@@ -24,7 +28,10 @@ OWNERS = TableSpec(
     create={
         "sqlite": "CREATE TABLE IF NOT EXISTS owners (kind TEXT, owner TEXT, "
         "agent TEXT UNIQUE, generation INTEGER, PRIMARY KEY (kind, owner)) "
-        "WITHOUT ROWID"
+        "WITHOUT ROWID",
+        "postgres": 'CREATE TABLE IF NOT EXISTS owners (kind text COLLATE "C", '
+        'owner text COLLATE "C", agent text UNIQUE, generation bigint, '
+        "PRIMARY KEY (kind, owner))",
     },
 )
 
@@ -60,6 +67,20 @@ def append(store: Writable, *events: EventRow) -> list[int]:
         positions = list(unit.add(events, None))
         unit.commit()
     return positions
+
+
+def count(store: Store) -> int:
+    """Return how many events there are; the head is the position of the last."""
+    found = [position for position, _ in store.hashes(0)]
+    assert store.head_position() == (found[-1] if found else 0)
+    assert all(one < two for one, two in pairwise(found))
+    return len(found)
+
+
+def nth(store: Store, positions: Iterable[int]) -> list[int]:
+    """Return which events stand there, from 1: a store may leave holes."""
+    found = [position for position, _ in store.hashes(0)]
+    return [found.index(position) + 1 for position in positions]
 
 
 def append_next(store: Writable, stream: str) -> int:

@@ -143,6 +143,10 @@ LIVE_WRITES: Mapping[str, tuple[str, ...]] = {
     "mark_output_started": ("{id} OutputStarted@1 m1",),
     "record_verdicts": ("{id} VerdictGiven@1 m1",),
     "request_approval": ("{id} ApprovalRequested@1 c2",),
+    "close_approval": (
+        "{id} ApprovalRequested@1 c2",
+        "{id} ApprovalClosed@1 expired",
+    ),
     "intend_tool_call": ("{id} ToolCallIntended@1 m1 c2",),
     "begin_tool_call": (
         "{id} ToolCallIntended@1 m1 c2",

@@ -21,7 +21,7 @@ class Asked(NamedTuple):
 
     journal: JournalSnapshot
     request: RequestFacts
-    place: ListFacts
+    list_facts: ListFacts
 
     @property
     def known(self) -> Execution | None:
@@ -36,14 +36,14 @@ class Asked(NamedTuple):
     @property
     def after(self) -> bool:
         """Stands after the boundary, if there is one."""
-        boundary = self.place.boundary
-        return boundary is None or self.request.index >= boundary
+        boundary = self.list_facts.boundary
+        return boundary is None or self.request.place >= boundary
 
     @property
     def before_all_known(self) -> bool:
         """Stands before every request of the list that the ledger knows."""
-        first = self.place.first_known
-        return first is not None and self.request.index < first
+        first = self.list_facts.first_known
+        return first is not None and self.request.place < first
 
 
 Member = Callable[[Asked], bool]

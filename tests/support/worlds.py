@@ -17,16 +17,21 @@ from uuid import uuid4
 import pytest
 from eventsourcing.persistence import StoredEvent
 
+import postgres
+import schemas
 from tenure import Event, Ledger, OwnerRef, Recorded, Refused, open_ledger
 from tenure_ledger.codec import encode
 from tenure_ledger.opening import open_shell
 from tenure_ledger.rows import GENESIS, CommandRow
 from tenure_ledger.shell import Shell
 from tenure_ledger.stores import MemoryStore, SQLiteStore
+from tenure_ledger.stores.postgres import PostgresStore
+from tenure_projections.live import LiveTables
 
 __all__ = ["STORES", "World", "line"]
 
-STORES = ("memory", "sqlite")
+STORES = ("memory", "sqlite", "postgres")
+"""The stores that the tests run on; see `pytest_collection_modifyitems`."""
 START = datetime(2026, 1, 1, tzinfo=UTC)
 DETAILS = (
     "reason",
@@ -65,11 +70,16 @@ def line(recorded: Recorded) -> str:
 class World:
     """One store, its clock, and the ledgers of the processes that share it."""
 
-    def __init__(self, kind: str, folder: Path, options: str = "") -> None:
+    def __init__(
+        self, kind: str, folder: Path, options: str = "", *, bare: bool = False
+    ) -> None:
         self.kind = kind
         self.url = "memory://"
         if kind == "sqlite":
             self.url = f"sqlite:///{folder}/relay.db{options}"
+        elif kind == "postgres":
+            # Who opens it with tables of another kind needs one that has none yet.
+            self.url = postgres.new_url() if bare else schemas.lend(LiveTables.specs)
         self.now = START
         self._opened: list[Ledger] = []
         self.ledger = self.open("p1")
@@ -103,6 +113,7 @@ class World:
         """Close every ledger."""
         for ledger in self._opened:
             ledger.close()
+        schemas.give_back(self.url)
 
     def pass_seconds(self, seconds: float) -> None:
         """Move the clock of every ledger of this world."""
@@ -112,10 +123,10 @@ class World:
     def _shell(self) -> Shell:
         return self._opened[0]._shell  # pyright: ignore[reportPrivateUsage]
 
-    def store(self) -> MemoryStore | SQLiteStore:
+    def store(self) -> MemoryStore | SQLiteStore | PostgresStore:
         """Return the store itself, for what no public method does."""
         store = self._shell.store
-        assert isinstance(store, MemoryStore | SQLiteStore)
+        assert isinstance(store, MemoryStore | SQLiteStore | PostgresStore)
         return store
 
     def append(self, stream: OwnerRef | str, *events: Event) -> list[str]:

@@ -7,7 +7,7 @@ import sys
 from itertools import islice
 
 from tenure import Authority, Ledger, OwnerRef
-from tenure_gate.telling import Telling
+from tenure_gate.demo.telling import Telling
 
 __all__ = ["kill_a_writer", "read_what_is_left"]
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from tenure import Authority, ChatExecutionKey, Ledger, OwnerRef
 from tenure_gate.demo.host import Host, ManagedSessionRejection, Message, call
 from tenure_gate.demo.lives import first_manager, wake_second
-from tenure_gate.telling import Telling
+from tenure_gate.demo.telling import Telling
 
 __all__ = ["run"]
 

@@ -18,7 +18,7 @@ from tenure import (
 )
 from tenure_gate.demo.host import Host, HostGuard, Message, call
 from tenure_gate.demo.lives import HANDOVER, first_manager, wake_second
-from tenure_gate.telling import Telling
+from tenure_gate.demo.telling import Telling
 
 __all__ = ["run"]
 

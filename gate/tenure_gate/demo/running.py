@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from tenure import open_ledger
 from tenure_gate.demo import crash, flags, relay, terms
-from tenure_gate.telling import Telling
+from tenure_gate.demo.telling import Telling
 
 __all__ = ["main"]
 

@@ -18,7 +18,7 @@ from tenure import (
     TermRetired,
 )
 from tenure_gate.demo.crash import SESSION
-from tenure_gate.telling import Telling
+from tenure_gate.demo.telling import Telling
 
 __all__ = ["first_term", "second_term", "third_term", "verify"]
 

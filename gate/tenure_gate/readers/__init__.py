@@ -5,12 +5,14 @@ message with one tool result less) is a new object.
 """
 
 from tenure_gate.readers.anthropic import AnthropicReader
+from tenure_gate.readers.hearing import hear, ids
 from tenure_gate.readers.openai import OpenAIReader
 from tenure_gate.readers.opencode import OpenCodeReader
 from tenure_gate.readers.protocol import (
     Message,
     MessageReader,
     Role,
+    Said,
     check_reader,
 )
 from tenure_gate.readers.transcripts import (
@@ -28,8 +30,11 @@ __all__ = [
     "OpenAIReader",
     "OpenCodeReader",
     "Role",
+    "Said",
     "Transcript",
     "check_reader",
     "guess_reader",
+    "hear",
+    "ids",
     "load_transcript",
 ]

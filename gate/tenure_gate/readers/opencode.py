@@ -11,14 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from hashlib import sha256
-from typing import Any
+from typing import Any, cast
 
-from tenure_gate.readers.protocol import Human, Message, Role
+from tenure_gate.readers.protocol import SYSTEM, Human, Message, Role, Said
 from tenure_gate.readers.shapes import (
     Fields,
     check_human,
     fields_of,
     is_fields,
+    is_plain_id,
     mark,
     optional_text,
     pieces,
@@ -63,6 +64,30 @@ class OpenCodeReader:
                 shown = repr(other)[:40] if isinstance(other, str) else kind_of(other)
                 msg = f"info.role must be user, assistant or system, not {shown}"
                 raise InvalidInput(msg)
+
+    def glance(self, message: Message) -> Said | None:
+        """Say all of a message of the plainest shape at once; None: ask the methods.
+
+        Never anything else than they say. It is what makes long lists quick to read.
+        """
+        fields: Fields = message
+        if type(message) is not dict:
+            return None
+        info: object = fields.get("info")
+        found = _glance_at(fields.get("parts"))
+        if found is None or not is_fields(info) or "metadata" in info:
+            return None
+        calls, results = found
+        role, human = info.get("role"), info.get("human")
+        if role == "assistant":
+            parent = info.get("parentID")
+            if parent is None or (type(parent) is str and parent):
+                return "assistant", None, False, parent, calls, results
+        elif role == "user":
+            key, plain = info.get("id"), human is None or type(human) is bool
+            if self._human is None and plain and is_plain_id(key):
+                return "user", key, human is True, None, (), results
+        return SYSTEM if role == "system" else None
 
     def id(self, message: Message) -> str | None:
         """Return ``info.id``."""
@@ -128,6 +153,28 @@ class OpenCodeReader:
                 kept.append(part)
             place += 1
         return {**message, "parts": kept}
+
+
+def _glance_at(parts: object) -> tuple[list[str], list[str]] | None:
+    """Return the ids of calls and of results; None: it must be looked at twice."""
+    if not isinstance(parts, list):
+        return None
+    calls: list[str] = []
+    results: list[str] = []
+    for part in cast("list[object]", parts):
+        if not is_fields(part):
+            return None
+        kind = part.get("type")
+        if type(kind) is not str:
+            return None
+        if kind == "tool":
+            name = part.get("callID")
+            if type(name) is not str or not name:
+                return None
+            calls.append(name)
+            if _is_result(part):
+                results.append(name)
+    return calls, results
 
 
 def _is_result(part: Fields) -> bool:

@@ -8,13 +8,35 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 from tenure_ledger.errors import InvalidInput
 
-__all__ = ["Human", "Message", "MessageReader", "Role", "check_reader"]
+__all__ = [
+    "SPOKE",
+    "SYSTEM",
+    "Human",
+    "Message",
+    "MessageReader",
+    "Role",
+    "Said",
+    "check_reader",
+]
 
 Message: TypeAlias = Any
 """A host's message: whatever its reader reads."""
 
 Role = Literal["system", "user", "assistant", "tool"]
 """``tool``: the message answers calls and says nothing else."""
+
+Said: TypeAlias = tuple[
+    Role, str | None, bool, str | None, Sequence[str], Sequence[str]
+]
+"""What a reader says of one message: role, id, human, parent, calls, results.
+
+Of a request the id and whether a person sent it, of an answer parent and calls. A bare
+tuple: one is made for every message of every call.
+"""
+
+SYSTEM: Said = ("system", None, False, None, (), ())
+SPOKE: Said = ("assistant", None, False, None, (), ())
+"""An answer of nothing but text."""
 
 Human = Callable[[Message], bool]
 """How a host vouches: says whether a person sent this message."""

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, TypeGuard, cast
 
 from tenure_gate.readers.protocol import Human
 from tenure_ledger.errors import InvalidInput
-from tenure_ledger.values import kind_of
+from tenure_ledger.values import ID_CHARACTERS_MAX, kind_of
 
 __all__ = [
     "Fields",
@@ -17,6 +17,7 @@ __all__ = [
     "dicts",
     "fields_of",
     "is_fields",
+    "is_plain_id",
     "mark",
     "optional_text",
     "pieces",
@@ -52,8 +53,19 @@ def optional_text(what: str, value: object) -> str | None:
     raise InvalidInput(msg)
 
 
+def is_plain_id(value: object) -> bool:
+    """Say whether it is an id, or None, that no other check would refuse."""
+    if value is None:
+        return True
+    if type(value) is not str or not value.isascii():
+        return False
+    return 0 < len(value) <= ID_CHARACTERS_MAX and "\0" not in value
+
+
 def text_of(what: str, value: object) -> str:
     """Return text that must be given and not be empty."""
+    if type(value) is str and value:
+        return value
     text = optional_text(what, value)
     if text is None:
         msg = f"{what} is missing"
@@ -107,7 +119,9 @@ def said(content: str | Sequence[Fields] | None) -> list[dict[str, Any]]:
 def mark(message: Fields, name: str) -> object:
     """Return what the host wrote under this name, or in ``metadata`` under it."""
     given: object = message.get(name)
-    metadata = message.get("metadata")
+    if "metadata" not in message:
+        return given
+    metadata = message["metadata"]
     if metadata is None or not is_fields(metadata):
         return given
     noted = metadata.get(name)

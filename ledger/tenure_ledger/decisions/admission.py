@@ -19,6 +19,7 @@ from tenure_ledger.decisions.work import (
     Work,
     blocked,
     fence,
+    made,
     unclaimed,
 )
 from tenure_ledger.errors import (
@@ -104,8 +105,9 @@ def decide_accept(
 
 def _accept(work: Work, command: Accept) -> int:
     own = work.state(command.owner).ownership
-    accepted = e.SubmissionAccepted(
-        **work.by(command.author, own.generation),
+    accepted = made(
+        e.SubmissionAccepted,
+        work.by(command.author, own.generation),
         key=command.message_id,
         sender=command.sender,
         content_digest=command.digest,
@@ -221,8 +223,9 @@ def admit_first(
     envelope = work.by_holder(owner)
     known = work.state(owner).executions.by_key.get(first.message_id)
     if first.origin in HUMAN and not (known is not None and known.accepted):
-        accepted = e.SubmissionAccepted(
-            **envelope,
+        accepted = made(
+            e.SubmissionAccepted,
+            envelope,
             key=first.message_id,
             sender=first.sender,
             content_digest=first.digest,
@@ -232,8 +235,9 @@ def admit_first(
     known = work.state(owner).executions.by_key.get(first.message_id)
     if known is not None and admitted(work.state(owner).ownership, known):
         return known.admitted
-    event = e.ExecutionAdmitted(
-        **envelope,
+    event = made(
+        e.ExecutionAdmitted,
+        envelope,
         key=first.message_id,
         origin=first.origin,
         sender=first.sender,

@@ -28,9 +28,11 @@ from tenure_ledger.folds.stream import State
 from tenure_ledger.values import Authority, OwnerRef
 
 __all__ = [
+    "CloseApproval",
     "DecideApproval",
     "RequestApproval",
     "decide_approval",
+    "decide_close",
     "decide_request",
     "usable",
 ]
@@ -61,6 +63,19 @@ class DecideApproval(NamedTuple):
     author: str
 
 
+class CloseApproval(NamedTuple):
+    """Say that nobody will decide or use a request any more."""
+
+    authority: Authority
+    request_id: str
+    reason: e.CloseReason
+
+    @property
+    def owner(self) -> OwnerRef:
+        """The owner whose call waited."""
+        return self.authority.owner
+
+
 def decide_request(
     states: States, command: RequestApproval, context: Context
 ) -> Decided | Rejection:
@@ -79,7 +94,8 @@ def decide_request(
         return refuse(
             KeyReused,
             f"call {command.call_id} waits for approval {before.request_id} with "
-            "other arguments or another policy version: give the call a new id",
+            "other arguments or another policy version: close it, or give the call a "
+            "new id",
             request_id=before.request_id,
             version=before.requested,
         )
@@ -115,14 +131,9 @@ def decide_approval(
     refusal = unfenced(state, owner)
     if refusal is not None:
         return refusal
-    known = state.effects.approvals.get(command.request_id)
-    if known is None:
-        return refuse(
-            NotFound,
-            f"{owner} has no approval request {command.request_id}",
-            kind="approval",
-            id=command.request_id,
-        )
+    known = _request(state, owner, command.request_id)
+    if isinstance(known, Rejection):
+        return known
     at = known.decided or known.closed or known.consumed
     if at:
         # An imported history may have used a request that nobody decided.
@@ -149,13 +160,66 @@ def decide_approval(
     return work.decided(Asked(known.request_id))
 
 
+def decide_close(
+    states: States, command: CloseApproval, context: Context
+) -> Decided | Rejection:
+    """Close a request that waits; what was decided never expires.
+
+    The holder judges the time-out, by its own clock.
+    """
+    owner = command.owner
+    state = states[owner.stream]
+    refusal = fence(state, command.authority)
+    if refusal is not None:
+        return refusal
+    known = _request(state, owner, command.request_id)
+    if isinstance(known, Rejection):
+        return known
+    work = Work(states, context)
+    if known.reason == command.reason:
+        return work.decided(Asked(known.request_id))
+    unused = known.decision == "approved" and command.reason == "void"
+    if not known.open or (known.decided and not unused):
+        first = known.reason or ("consumed" if known.consumed else known.decision)
+        return refuse(
+            AlreadyDecided,
+            f"approval {known.request_id} is {first}: that stands",
+            first=first,
+            version=known.closed or known.consumed or known.decided,
+            author=known.author,
+        )
+    closed = e.ApprovalClosed(
+        **work.by_holder(owner), request_id=known.request_id, reason=command.reason
+    )
+    work.add(owner.stream, closed)
+    return work.decided(Asked(known.request_id))
+
+
+def _request(state: State, owner: OwnerRef, request_id: str) -> Approval | Rejection:
+    known = state.effects.approvals.get(request_id)
+    if known is not None:
+        return known
+    return refuse(
+        NotFound,
+        f"{owner} has no approval request {request_id}",
+        kind="approval",
+        id=request_id,
+    )
+
+
 def usable(
-    state: State, call_id: str, tool: str, arguments: str, request_id: str | None
+    state: State,
+    call_id: str,
+    tool: str,
+    arguments: str,
+    request_id: str | None,
+    policy_version: str | None = None,
 ) -> Rejection | None:
     """Return why this call may not be dispatched under this approval, if so.
 
     Without a request id the latest request of this term for the call id decides, unless
-    another call has used it.
+    another call has used it. ``policy_version`` is the one in force now; None: not
+    asked.
     """
     known = latest(state.effects, call_id)
     if request_id is None and known is not None:
@@ -178,6 +242,15 @@ def usable(
             f"approval {known.request_id} is for call {known.call_id} of {known.tool} "
             "with other arguments: ask again for this one",
             request_id=known.request_id,
+        )
+    if policy_version is not None and policy_version != known.policy_version:
+        return refuse(
+            KeyReused,
+            f"approval {known.request_id} was asked for under policy version "
+            f"{known.policy_version}, and now it is {policy_version}: close it and ask "
+            "again",
+            request_id=known.request_id,
+            policy_version=known.policy_version,
         )
     return _approved(known, named=request_id is not None)
 

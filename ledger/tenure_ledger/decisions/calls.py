@@ -65,6 +65,7 @@ class BeginToolCall(NamedTuple):
     tool: str
     arguments: Body
     approval: str | None = None
+    policy_version: str | None = None
 
     @property
     def owner(self) -> OwnerRef:
@@ -182,6 +183,7 @@ def decide_begin(
         command.tool,
         command.arguments.digest,
         command.approval,
+        command.policy_version,
     )
     if refusal is None and known is not None and known.closed:
         refusal = refuse(

@@ -25,6 +25,8 @@ from tenure_ledger.decisions import (
     takeover,
     upkeep,
 )
+from tenure_ledger.decisions.recovering import command as recovering
+from tenure_ledger.decisions.recovering import reaping, settling
 from tenure_ledger.decisions.work import Command, Context, Decided, States
 from tenure_ledger.errors import Rejection
 from tenure_ledger.values import OwnerRef, agent_stream
@@ -53,6 +55,7 @@ DECISIONS: Mapping[type, Callable[[States, Any, Context], Decided | Rejection]] 
     bars.BarReplay: bars.decide_bar,
     approvals.RequestApproval: approvals.decide_request,
     approvals.DecideApproval: approvals.decide_approval,
+    approvals.CloseApproval: approvals.decide_close,
     calls.IntendToolCall: calls.decide_intend,
     calls.BeginToolCall: calls.decide_begin,
     calls.CompleteToolCall: calls.decide_complete,
@@ -62,6 +65,8 @@ DECISIONS: Mapping[type, Callable[[States, Any, Context], Decided | Rejection]] 
     gating.GiveVerdicts: gating.decide_verdicts,
     upkeep.DeleteConversation: upkeep.decide_delete,
     upkeep.ResolveQuarantine: upkeep.decide_resolve,
+    recovering.SettleRecovery: settling.decide_recovery,
+    reaping.Reap: reaping.decide_reap,
 }
 
 _ENDING = (
@@ -70,6 +75,8 @@ _ENDING = (
     ownership.Advance,
     relay.Retire,
     relay.Terminate,
+    recovering.SettleRecovery,
+    reaping.Reap,
 )
 """Commands that may end a holding: its agent and its things are in reach."""
 
@@ -88,6 +95,10 @@ _ALONE = frozenset(
 """The frequent commands: they read their own stream alone, so nobody need look."""
 
 
+_LATE = (late.LateFact, executions.Settle, calls.CompleteToolCall)
+"""Commands that may tell what became known late."""
+
+
 def decide(states: States, command: Command, context: Context) -> Decided | Rejection:
     """Return the events of the command on these states, or why it is refused."""
     return DECISIONS[type(command)](states, command, context)
@@ -99,16 +110,11 @@ def reach(states: States, command: Command) -> set[str]:
     Call it again with what it asked for until it returns nothing.
     """
     wanted = {command.owner.stream}
+    if _told_above(states, command):
+        wanted |= _above(states, command.owner)
     if type(command) in _ALONE:
         return wanted.difference(states)
-    match command:
-        case ownership.Claim() | ownership.Succeed():
-            wanted.add(agent_stream(command.agent_id))
-        case takeover.TakeOver() | ownership.Advance() | children.Spawn():
-            if command.agent_id is not None:
-                wanted.add(agent_stream(command.agent_id))
-        case _:
-            pass
+    wanted |= _named_agent(command)
     match command:
         case children.Spawn() | children.GrantMore() | children.Revoke():
             wanted.add(command.child.stream)
@@ -118,6 +124,8 @@ def reach(states: States, command: Command) -> set[str]:
             state = states.get(command.owner.stream)
             if state is not None and state.ownership.parent is not None:
                 wanted.add(state.ownership.parent.stream)
+        case recovering.SettleRecovery() | reaping.Reap():
+            wanted |= _above(states, command.owner)
         case upkeep.DeleteConversation() | bars.BarReplay():
             wanted |= _family(states, command.owner.stream)
         case _:
@@ -125,6 +133,32 @@ def reach(states: States, command: Command) -> set[str]:
     if isinstance(command, _ENDING):
         wanted |= _held(states, command.owner.stream)
     return wanted - states.keys()
+
+
+def _named_agent(command: Command) -> set[str]:
+    """Return the stream of the agent that the command names, if it names one."""
+    match command:
+        case (
+            ownership.Claim()
+            | ownership.Succeed()
+            | takeover.TakeOver()
+            | ownership.Advance()
+            | children.Spawn()
+        ) if command.agent_id is not None:
+            return {agent_stream(command.agent_id)}
+        case _:
+            return set()
+
+
+def _told_above(states: States, command: Command) -> bool:
+    """Say whether what is late is told above: its owner came to its end."""
+    state = states.get(command.owner.stream)
+    return (
+        isinstance(command, _LATE)
+        and state is not None
+        and state.ownership.status == "terminal"
+        and state.ownership.parent is not None
+    )
 
 
 def _above(states: States, owner: OwnerRef) -> set[str]:

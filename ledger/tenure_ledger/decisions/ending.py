@@ -15,7 +15,7 @@ from tenure_ledger.folds.executions import Execution
 from tenure_ledger.folds.ownership import Ownership
 from tenure_ledger.folds.recovery import CANCELLING
 from tenure_ledger.folds.stream import State
-from tenure_ledger.values import Boundary, OwnerRef, ReplayReason, agent_stream
+from tenure_ledger.values import Boundary, OwnerRef, agent_stream
 
 __all__ = [
     "Ending",
@@ -32,7 +32,8 @@ class Ending(NamedTuple):
     """What the end of a term or of a run left behind, for the notice."""
 
     facts: tuple[e.Fact, ...]
-    reasons: tuple[ReplayReason, ...] = ()
+    reasons: tuple[str, ...] = ()
+    """Why it must not run again: reasons of `ReplayReason`, and a failed assertion."""
     generation: int = 0
     """The generation that ended."""
 

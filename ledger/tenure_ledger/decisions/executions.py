@@ -12,7 +12,15 @@ from tenure_ledger.decisions.live import (
     open_execution,
     refuse_settled,
 )
-from tenure_ledger.decisions.work import At, Context, Decided, States, Work, fence
+from tenure_ledger.decisions.work import (
+    At,
+    Context,
+    Decided,
+    States,
+    Work,
+    fence,
+    made,
+)
 from tenure_ledger.errors import InvalidInput, NotAdmitted, Rejection, refuse
 from tenure_ledger.folds.executions import Execution
 from tenure_ledger.folds.stream import State
@@ -86,7 +94,7 @@ def start(
 ) -> int:
     """Append the start of the execution that this message is, or is part of."""
     key = known.absorbed_by or known.key
-    started = e.ExecutionStarted(**work.by_holder(owner), key=key, into=into)
+    started = made(e.ExecutionStarted, work.by_holder(owner), key=key, into=into)
     return work.add(owner.stream, started)
 
 
@@ -123,8 +131,8 @@ def decide_settle(
     key = known.absorbed_by or known.key
     at = work.state(owner).version + 1
     for one in (key, *_taken_in(state, key)):
-        settled = e.ExecutionSettled(
-            **work.by_holder(owner), key=one, outcome=command.outcome
+        settled = made(
+            e.ExecutionSettled, work.by_holder(owner), key=one, outcome=command.outcome
         )
         work.add(owner.stream, settled)
     return work.decided(At(at))

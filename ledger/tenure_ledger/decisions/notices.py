@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from tenure_ledger import events as e
 from tenure_ledger.decisions.ending import Ending
-from tenure_ledger.decisions.work import Work
+from tenure_ledger.decisions.work import States, Work
 from tenure_ledger.folds.notices import LATE_RESULT
+from tenure_ledger.folds.ownership import Ownership
 from tenure_ledger.values import OwnerRef
 
-__all__ = ["notice_id", "tell", "tell_late"]
+__all__ = ["listener", "notice_id", "tell", "tell_at", "tell_late"]
 
 _NO_OUTPUT: Mapping[str, e.FactKind] = {"failed": "failed", "cancelled": "cancelled"}
 """Late outcomes that are told as what they are; all others completed something."""
@@ -28,18 +29,72 @@ def tell(
 
     It waits in the owner's stream for whoever takes the work over.
     """
-    if not ending.facts and not ending.reasons:
+    if ending.facts or ending.reasons:
+        tell_at(work, owner, owner, author, ending, event_type)
+
+
+def tell_at(
+    work: Work,
+    at: OwnerRef,
+    about: OwnerRef,
+    author: str,
+    ending: Ending,
+    event_type: str,
+) -> None:
+    """Issue the notice of what an ending of ``about`` left behind, to wait at ``at``.
+
+    One for each end of a generation: the same again adds nothing.
+    """
+    notice = notice_id(about, ending.generation, event_type)
+    state = work.state(at)
+    if notice in state.notices.by_id:
         return
-    notice = e.NoticeIssued(
-        **work.by(author, work.state(owner).ownership.generation),
-        notice=notice_id(owner, ending.generation, event_type),
-        about=owner,
+    issued = e.NoticeIssued(
+        **work.by(author, state.ownership.generation),
+        notice=notice,
+        about=about,
         about_generation=ending.generation,
         event_type=event_type,
         reasons=ending.reasons,
         facts=ending.facts,
     )
-    work.add(owner.stream, notice)
+    work.add(at.stream, issued)
+
+
+def listener(states: States, owner: OwnerRef) -> OwnerRef:
+    """Return in whose stream a notice about this owner's end waits.
+
+    A session's next term reads its own. Of all others the nearest ancestor that is
+    still open is told, else the root session (design section 7.4); one that has
+    neither keeps it for whoever claims it again.
+    """
+    if owner.recovery_class == "session":
+        return owner
+    above = list(_above(states, owner))
+    for at in above:
+        state = states[at.stream]
+        if not (state.too_new or state.quarantine) and _open(state.ownership):
+            return at
+    for at in reversed(above):
+        state = states[at.stream]
+        if at.recovery_class == "session" and state.ownership.status != "deleted":
+            return at
+    return owner
+
+
+def _above(states: States, owner: OwnerRef) -> Iterator[OwnerRef]:
+    """Yield the parent, its parent and so on, as far as ``states`` holds them."""
+    seen = {owner}
+    at = states[owner.stream].ownership.parent
+    while at is not None and at not in seen and at.stream in states:
+        seen.add(at)
+        yield at
+        at = states[at.stream].ownership.parent
+
+
+def _open(own: Ownership) -> bool:
+    """Say whether somebody has it, or will: a thing is only used, and reads nothing."""
+    return not own.thing and (own.running or own.status == "cut")
 
 
 def tell_late(
@@ -47,17 +102,24 @@ def tell_late(
 ) -> None:
     """Issue the notice of a late result, which is on record at version ``at``.
 
-    One for each, by its version: a generation may leave several behind.
+    One for each, by its version: a generation may leave several behind. What became
+    known of an owner that ended is told above it, where its end was told.
     """
+    to = owner
+    if work.state(owner).ownership.status == "terminal":
+        to = listener(work.states, owner)
     known = work.state(owner).executions.by_key.get(late.key)
     kind = _NO_OUTPUT.get(late.outcome or "", "output_completed")
     fact = e.Fact(kind=kind, key=late.key, call_id=late.call_id, tool=tool)
+    generation = late.generation
+    if to != owner:
+        generation = work.state(to).ownership.generation
     notice = e.NoticeIssued(
-        **work.by(late.author, late.generation),
+        **work.by(late.author, generation),
         notice=f"{LATE_RESULT}@{at}:{owner.stream}",
         about=owner,
         about_generation=known.generation if known else late.generation,
         event_type=LATE_RESULT,
         facts=(fact,),
     )
-    work.add(owner.stream, notice)
+    work.add(to.stream, notice)

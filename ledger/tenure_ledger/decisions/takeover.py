@@ -39,7 +39,7 @@ from tenure_ledger.errors import (
 from tenure_ledger.folds.stream import State
 from tenure_ledger.values import Evidence, First, OwnerRef
 
-__all__ = ["TakeOver", "decide_take_over"]
+__all__ = ["TakeOver", "decide_take_over", "judge_evidence"]
 
 
 class TakeOver(NamedTuple):
@@ -97,7 +97,7 @@ def _grant(command: TakeOver, agent_id: str | None, reason: e.AdvanceReason) -> 
 def _take_live(work: Work, command: TakeOver) -> Decided | Rejection:
     state = work.state(command.owner)
     own = state.ownership
-    refusal = _judge_evidence(
+    refusal = judge_evidence(
         state, command.owner, command.evidence, override=command.override
     )
     if refusal is None and own.agent_id is None:
@@ -121,8 +121,8 @@ def _take_live(work: Work, command: TakeOver) -> Decided | Rejection:
     return work.decided(granted)
 
 
-def _judge_evidence(
-    state: State, owner: OwnerRef, evidence: Evidence | None, *, override: bool
+def judge_evidence(
+    state: State, owner: OwnerRef, evidence: Evidence | None, *, override: bool = False
 ) -> Rejection | None:
     """Return why this evidence does not end the live holding, if so (rule 5)."""
     own = state.ownership

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 from msgspec import Struct
 
@@ -40,14 +40,18 @@ __all__ = [
     "Envelope",
     "Granted",
     "Outcome",
+    "Recovered",
     "States",
     "Work",
     "blocked",
     "fence",
+    "made",
     "newer",
     "unclaimed",
     "unfenced",
 ]
+
+E = TypeVar("E", bound=Event)
 
 States = Mapping[str, State]
 """The state of every stream that the decision reads, by name."""
@@ -102,7 +106,27 @@ class Asked(NamedTuple):
     request_id: str
 
 
-Outcome = Granted | At | Called | Asked
+class Recovered(NamedTuple):
+    """What a recovery run or a reaper did to one owner, and why."""
+
+    disposition: Literal["resumed", "closed", "discarded", "unchanged"]
+    version: int
+    """The version of the owner's stream after it."""
+    assertion: str | None = None
+    detail: str = ""
+    reasons: tuple[str, ...] = ()
+    discarded: str | None = None
+    """Why a leftover checkpoint was cleared, whatever else was done."""
+    told: OwnerRef | None = None
+    """In whose stream the notice waits."""
+    grants: tuple[str, ...] | None = None
+    """What an owner that is resumed may do now; None: everything."""
+    authority: Authority | None = None
+    """Of an owner that is resumed, for ``process``."""
+    process: str | None = None
+
+
+Outcome = Granted | At | Called | Asked | Recovered
 
 
 class Body(NamedTuple):
@@ -151,7 +175,7 @@ class Work:
 
     def by_holder(self, owner: OwnerRef) -> Envelope:
         """Return the envelope of an event that the owner's live holding writes."""
-        own = self.state(owner).ownership
+        own = self.states[owner.stream].ownership
         return self.by(own.holder, own.generation, fenced=True)
 
     def by(self, author: str, generation: int, *, fenced: bool = False) -> Envelope:
@@ -180,6 +204,16 @@ class Work:
     ) -> Decided:
         """Close the decision."""
         return Decided(tuple(self.drafts), outcome, self.states, erase, refusal)
+
+
+def made(kind: type[E], envelope: Envelope, /, **fields: object) -> E:
+    """Return the event that ``kind(**envelope, **fields)`` is, checked like it.
+
+    For the frequent ones: the constructor would spend as long again on the way to its
+    own validator.
+    """
+    event: E = kind.__pydantic_validator__.validate_python(envelope | fields)
+    return event
 
 
 def blocked(state: State, owner: OwnerRef) -> Rejection | None:

@@ -88,6 +88,8 @@ class RecoveryDecided(Event, frozen=True):
     disposition: Name
     assertion: Name | None = None
     reasons: tuple[Name, ...] = ()
+    detail: str = ""
+    """What the assertion found, in words."""
     evidence: Evidence | None = None
 
 

@@ -44,6 +44,8 @@ class RetirementCut(Event, frozen=True):
     outcome: CutOutcome
     boundary: Boundary | None = None
     handover: Digest | None = None
+    terminal_status: str | None = None
+    """What ended it, where no holder did: shown until the next term begins."""
 
 
 class SubmissionAccepted(Event, frozen=True):

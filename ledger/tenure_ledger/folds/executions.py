@@ -8,7 +8,6 @@ Source of the rules: design sections 4, 5 and 6.
 from __future__ import annotations
 
 from datetime import datetime
-from typing import NamedTuple
 
 from immutables import Map
 from msgspec.structs import replace
@@ -96,7 +95,7 @@ class Execution(Value, frozen=True):
         return self.admitted or self.accepted
 
 
-class AtWork(NamedTuple):
+class AtWork(Value, frozen=True):
     """The message that a term works on: started last, else the first admitted."""
 
     term: int = 0

@@ -52,7 +52,16 @@ _REASONS = {
     "runtime_work_reap": "It was reaped: nobody was working on it any more.",
     "cron_exec_timeout": "The schedule's time for it was over.",
     "successor_accepted": "A successor took the work over.",
+    "partial_recovery_descriptor": "Its saved state was not whole.",
+    "invalid_recovery_descriptor": "Its saved state could not be used.",
+    "missing_conversation": "Its conversation is gone.",
+    "invalid_structural_owner_identity": "It had lost its place below its parent.",
+    "recovery_identity_mismatch": "It was of another agent type or tenant.",
+    "invalid_durable_owner_identity": "Another run had taken its place.",
+    "invalid_inherited_execution_authority": "It was not allowed to go on.",
 }
+_ABOUT = {"closed_in_recovery", "runtime_work_reap", LATE_RESULT}
+"""Event types whose notices may wait above the owner that they are about."""
 _FACTS = {
     "unfinished": "started and not finished",
     "output_may_have_been_seen": "its output may or may not have been seen",
@@ -85,11 +94,16 @@ class Notice(Value, frozen=True):
     def text(self) -> str:
         """The verbatim text, then why (reasons), then what is known (facts).
 
-        What became known late is told by its facts alone: nothing was restarted.
+        What became known late is told by its facts alone: nothing was restarted. The
+        facts begin with which subtask it is, where a session's notice is about another.
         """
         begin = [] if self.event_type == LATE_RESULT else [NOTICE]
         reasons = [_REASONS.get(reason, reason) for reason in self.reasons]
-        return "\n".join([*begin, *dict.fromkeys(reasons), *map(_line, self.facts)])
+        of = self.about
+        below = of.recovery_class != "session" and self.event_type in _ABOUT
+        which = [f"- of {of.recovery_class} {of.owner_id}:"] if below else []
+        lines = [*dict.fromkeys(reasons), *which, *map(_line, self.facts)]
+        return "\n".join([*begin, *lines])
 
 
 def _line(fact: Fact) -> str:

@@ -69,6 +69,8 @@ class Cut(Value, frozen=True):
     """The agent whose term it ended."""
     author: str
     at: datetime
+    terminal_status: str | None = None
+    """What ended it, where no holder did; it stands until the next term begins."""
 
 
 class Terminal(Value, frozen=True):
@@ -107,6 +109,8 @@ class Ownership(Value, frozen=True):
     """Number of terms begun."""
     term_version: int = 0
     """Version of the event that began the latest term."""
+    restarts: int = 0
+    """How often the latest term went on in a new process after the old one was gone."""
     cuts: Map[int, Cut] = Map()
     """Every cut, by version."""
     cut: Cut | None = None
@@ -293,6 +297,7 @@ def _grant(
         holding=holding,
         term=own.term if goes_on else own.term + 1,
         term_version=own.term_version if goes_on else version,
+        restarts=own.restarts + (reason == "instance_restart") if goes_on else 0,
         terminal=None,
         parent=parent,
         grants=grants,
@@ -320,6 +325,7 @@ def _cut(_own: object, own: Ownership, version: int, event: RetirementCut) -> Ow
         agent_id=own.holding.agent_id if own.holding else None,
         author=event.author,
         at=event.recorded_at,
+        terminal_status=event.terminal_status,
     )
     retired = own.retired
     if incarnation is not None:

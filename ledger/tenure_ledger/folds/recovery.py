@@ -54,6 +54,8 @@ class Checkpoint(Value, frozen=True):
     """The holding that saved it or carries it on."""
     created_at: datetime
     updated_at: datetime
+    grants: tuple[str, ...] = ()
+    """What its owner was granted when it was saved."""
 
 
 class Bar(Value, frozen=True):
@@ -114,6 +116,7 @@ def _save(
         incarnation=incarnation,
         created_at=created,
         updated_at=event.recorded_at,
+        grants=tuple(sorted(own.grants)),
     )
     return replace(state, checkpoint=saved, saved=(incarnation, event.revision))
 

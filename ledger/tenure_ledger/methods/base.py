@@ -23,12 +23,20 @@ from tenure_ledger.errors import Corrupt, InvalidInput
 from tenure_ledger.folds.effects import Approval, Call
 from tenure_ledger.grouping import Answer
 from tenure_ledger.shell import Shell
-from tenure_ledger.values import IDS_MAX, Authority, First, OwnerRef, check_id
+from tenure_ledger.values import (
+    IDS_MAX,
+    Authority,
+    Evidence,
+    First,
+    OwnerRef,
+    check_id,
+)
 from tenure_ledger.views import ToolCall, call_state
 
 __all__ = [
     "Methods",
     "body",
+    "check_evidence",
     "check_first",
     "ids",
     "several",
@@ -120,6 +128,14 @@ def check_first(first: object) -> First | None:
         msg = f"first must be a First, not {type(first).__name__}"
         raise InvalidInput(msg)
     return first
+
+
+def check_evidence(evidence: object) -> Evidence:
+    """Return the evidence, or raise `InvalidInput`."""
+    if not isinstance(evidence, Evidence):
+        msg = "evidence must be an Evidence: Evidence.gone(ledger.owner(ref))"
+        raise InvalidInput(msg)
+    return evidence
 
 
 def ids(what: str, values: Iterable[object]) -> tuple[str, ...]:

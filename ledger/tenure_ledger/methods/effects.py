@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tenure_ledger.decisions import approvals, calls
 from tenure_ledger.errors import InvalidInput
-from tenure_ledger.events import Decision
+from tenure_ledger.events import CloseReason, Decision
 from tenure_ledger.folds.effects import Approval
 from tenure_ledger.methods.base import (
     Methods,
@@ -85,6 +85,29 @@ class EffectMethods(Methods):
         )
         return self._approval(command, command_id)
 
+    def close_approval(
+        self,
+        authority: Authority,
+        request_id: str,
+        reason: CloseReason = "expired",
+        *,
+        command_id: str | None = None,
+    ) -> Approval:
+        """Close a request that nobody will decide or use; return it as it stands.
+
+        ``expired``: the holder's clock says that its time is over; it is no denial, and
+        what was decided is never expired. ``void``: the call is not to be made any
+        more. Raises `NotFound`, `AlreadyDecided`, `FencedOut`.
+        """
+        reason = check_choice("reason", reason, CloseReason)
+        if reason == "cut":
+            msg = "reason must be expired or void: a cut closes with its term"
+            raise InvalidInput(msg)
+        command = approvals.CloseApproval(
+            check_authority(authority), check_id("request_id", request_id), reason
+        )
+        return self._approval(command, command_id)
+
     def intend_tool_call(
         self,
         authority: Authority,
@@ -118,14 +141,16 @@ class EffectMethods(Methods):
         arguments: object,
         approval: str | None = None,
         *,
+        policy_version: str | None = None,
         command_id: str | None = None,
     ) -> ToolCall:
         """Ask whether to run a call; the ``fresh`` answer is given once.
 
         Intent, use of the approval and dispatch are one step. ``arguments`` is any
-        JSON, ``approval`` a request id. Raises `NotAdmitted` (not admitted, barred,
-        not approved), `AlreadyDecided`, `KeyReused`, `NotFound` (no such approval),
-        `FencedOut`.
+        JSON, ``approval`` a request id, ``policy_version`` the one in force now, where
+        the approval is to be of that. Raises `NotAdmitted` (not admitted, barred, not
+        approved), `AlreadyDecided`, `KeyReused` (another policy too), `NotFound` (no
+        such approval), `FencedOut`.
         """
         approval = check_optional_id("approval", approval)
         command = calls.BeginToolCall(
@@ -135,6 +160,7 @@ class EffectMethods(Methods):
             check_id("tool", tool),
             body("arguments", arguments),
             approval,
+            check_optional_id("policy_version", policy_version),
         )
         return self._tool_call(command, command_id)
 

@@ -7,9 +7,9 @@ from datetime import datetime
 from typing import Literal
 
 from tenure_ledger.decisions import children, ownership, relay, takeover, upkeep
-from tenure_ledger.errors import InvalidInput
 from tenure_ledger.methods.base import (
     Methods,
+    check_evidence,
     check_first,
     ids,
 )
@@ -111,9 +111,8 @@ class OwnershipMethods(Methods):
         `FencedOut` (a thing of another agent), `AgentIsBound`, and for ``first`` as
         `claim`. Source: design section 5, rule 5.
         """
-        if evidence is not None and not isinstance(evidence, Evidence):
-            msg = "evidence must be an Evidence: Evidence.gone(ledger.owner(ref))"
-            raise InvalidInput(msg)
+        if evidence is not None:
+            check_evidence(evidence)
         command = takeover.TakeOver(
             check_owner(owner),
             check_optional_id("agent_id", agent_id),

@@ -11,13 +11,8 @@ from tenure_ledger.methods.base import (
     body,
     ids,
 )
-from tenure_ledger.payloads import (
-    RestartPayload,
-    RuntimeRestartQueuedSubmission,
-    RuntimeRestartReactionLoopState,
-    RuntimeRestartScheduledWorkContext,
-    RuntimeRestartToolApprovalWait,
-)
+from tenure_ledger.payloads import PAYLOADS, RestartPayload
+from tenure_ledger.snapshots import config_of, to_store
 from tenure_ledger.values import (
     Authority,
     ChatExecutionKey,
@@ -34,12 +29,7 @@ from tenure_ledger.views import ToolCall
 
 __all__ = ["RecoveryMethods"]
 
-_PAYLOADS = (
-    RuntimeRestartQueuedSubmission,
-    RuntimeRestartReactionLoopState,
-    RuntimeRestartScheduledWorkContext,
-    RuntimeRestartToolApprovalWait,
-)
+_PAYLOADS = tuple(PAYLOADS.values())
 
 
 class RecoveryMethods(Methods):
@@ -58,24 +48,23 @@ class RecoveryMethods(Methods):
         """Replace the agent's one live restart snapshot; return its version.
 
         ``payload`` is one of the four ``RuntimeRestart…`` classes, ``execution_config``
-        any JSON. ``keys`` None: all executions of the term that are not settled.
-        ``revision`` None: one above the stored. Raises `StaleCheckpoint` for a revision
-        that is not above the stored one, `NotAdmitted`, `AlreadyDecided`, `FencedOut`.
+        an `ExecutionConfig` or any JSON. ``keys`` None: all executions of the term that
+        are not settled. ``revision`` None: one above the stored. Raises
+        `StaleCheckpoint` for a revision that is not above the stored one,
+        `NotAdmitted`, `AlreadyDecided`, `FencedOut`.
         """
         if not isinstance(payload, _PAYLOADS):
             msg = "payload must be one of the four RuntimeRestart… payloads"
             raise InvalidInput(msg)
         if revision is not None:
             revision = check_integer("revision", revision, 0)
-        stored = {
-            # The fields as they are: a dump would change what JSON cannot give back.
-            "payload": dict(payload),
-            "execution_config": execution_config,
-        }
+        stored = to_store(payload, execution_config)
+        data = body("checkpoint", stored)
+        config_of(stored["execution_config"])
         command = checkpoints.SaveCheckpoint(
             check_authority(authority),
             payload.MODE,
-            body("checkpoint", stored),
+            data,
             None if keys is None else ids("keys", keys),
             revision,
         )

@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, unquote
 
 from tenure_ledger.errors import InvalidInput, StoreUnavailable
-from tenure_ledger.rows import Fill, Store, TableSpec
+from tenure_ledger.rows import Fill, TableSpec
 from tenure_ledger.stores.memory import MemoryStore
 from tenure_ledger.stores.sqlite import SQLiteStore
 from tenure_ledger.stores.sqlite_connect import Durability
+
+if TYPE_CHECKING:
+    from tenure_ledger.stores.postgres import PostgresStore
 
 __all__ = ["MemoryStore", "SQLiteStore", "open_store"]
 
 _FORMS = (
     "sqlite:///relative.db, sqlite:////absolute/path.db (with ?durability=normal to "
-    "trade the last commits before a power cut for speed), or memory://"
+    "trade the last commits before a power cut for speed), "
+    "postgresql://user@host/database, or memory://"
 )
 
 
 def open_store(
     url: str | None, tables: Sequence[TableSpec] = (), fill: Fill | None = None
-) -> Store:
+) -> MemoryStore | SQLiteStore | PostgresStore:
     """Return the store that ``url`` names; no file is touched before its first use.
 
     None means the environment variable ``TENURE_URL``. In a path, ``%3F`` and the like
@@ -56,10 +61,23 @@ def open_store(
             raise InvalidInput("memory:// takes no name and no options.")
         return MemoryStore(tables=tables)
     if scheme in ("postgresql", "postgres"):
-        raise InvalidInput(
-            f"This release keeps ledgers in SQLite and in memory only: give {_FORMS}."
-        )
+        return _postgres(url, tables, fill)
     raise InvalidInput(f"There is no store for {scheme}://: give {_FORMS}.")
+
+
+def _postgres(
+    url: str, tables: Sequence[TableSpec], fill: Fill | None
+) -> PostgresStore:
+    try:
+        # Only who keeps a ledger there needs the driver.
+        from tenure_ledger.stores.postgres import (  # noqa: PLC0415
+            PostgresStore,
+        )
+    except ImportError as error:
+        raise InvalidInput(
+            f"PostgreSQL needs its driver ({error}): pip install 'tenure[postgres]'."
+        ) from error
+    return PostgresStore(url, tables=tables, fill=fill)
 
 
 def _path(url: str, place: str) -> str:

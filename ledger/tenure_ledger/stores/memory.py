@@ -86,6 +86,11 @@ class MemoryStore:
         """Do nothing: there is nothing to create."""
         self._check()
 
+    def missing(self) -> str:
+        """Return nothing: there is nothing to create."""
+        self._check()
+        return ""
+
     def close(self) -> None:
         """Refuse what comes after; a second call does nothing."""
         self._closed.set()

@@ -22,7 +22,7 @@ from tenure_ledger.stores.sqlite_recorder import (
     ReaderPool,
     Recorder,
 )
-from tenure_ledger.stores.sqlite_schema import prepare
+from tenure_ledger.stores.sqlite_schema import missing, prepare
 from tenure_ledger.stores.sqlite_tables import Tables
 from tenure_ledger.stores.sqlite_unit import (
     BODY,
@@ -165,6 +165,14 @@ class SQLiteStore:
         """Create or migrate what is missing; safe to call again and at once."""
         self._check()
         self._prepare(_SETUP_SECONDS)
+
+    def missing(self) -> str:
+        """Return the SQL that `setup` would run, empty where it has nothing to do."""
+        self._check()
+        try:
+            return missing(self._place, self._tables)
+        except sqlite3.Error as error:
+            raise translate(error, self._place.path) from error
 
     def close(self) -> None:
         """Release connections; a second call does nothing.

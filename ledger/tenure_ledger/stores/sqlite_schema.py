@@ -39,7 +39,7 @@ from tenure_ledger.stores.sqlite_fork import CONNECTING
 from tenure_ledger.stores.sqlite_reading import Reading
 from tenure_ledger.stores.sqlite_tables import Tables
 
-__all__ = ["APPLICATION_ID", "SCHEMA_VERSION", "prepare"]
+__all__ = ["APPLICATION_ID", "SCHEMA_VERSION", "missing", "prepare"]
 
 APPLICATION_ID = 0x54656E72
 """``Tenr``, at byte 68 of the file: `file` and SQLite's tools show it."""
@@ -91,6 +91,26 @@ def _prepare(place: Place, tables: Tables) -> Access:
                 raise _missing(place.path) from error
             raise
     return access
+
+
+def missing(place: Place, tables: Tables) -> str:
+    """Return the statements that `prepare` would run; empty: none.
+
+    Raises as `prepare`, and sqlite3.Error.
+    """
+    with CONNECTING:
+        found, _ = _inspect(place)
+    if found is not None and _is_complete(found, tables, place.path):
+        return ""
+    version = 0 if found is None else found.schema_version
+    names = {} if found is None else found.tables
+    new = tables.kept if found is None else _to_make(found, tables)
+    script = [sql(name) for name in _MIGRATIONS[version:]]
+    script += [f'DROP TABLE "{one.name}";' for one in new if one.name in names]
+    script += [f"{one.create['sqlite']};" for one in new]
+    script.append(f"PRAGMA application_id = {APPLICATION_ID};")
+    script.append(f"PRAGMA user_version = {SCHEMA_VERSION};")
+    return "\n\n".join(script) + "\n"
 
 
 def _missing(path: str) -> SchemaMissing:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import compress, repeat
+from operator import is_not
 
 from tenure_ledger.columns import (
     check_columns,
@@ -12,9 +14,11 @@ from tenure_ledger.columns import (
     without_unique,
 )
 from tenure_ledger.errors import StoreUnavailable
-from tenure_ledger.rows import Column, Fill, RowChange, TableSpec
+from tenure_ledger.rows import Column, Fill, Row, RowChange, TableSpec
 
 __all__ = ["Tables"]
+
+_PUTS_MAX = 96
 
 
 class Tables:
@@ -31,7 +35,7 @@ class Tables:
         self._others: dict[str, TableSpec] = {}
         self._specs: dict[str, TableSpec] = {}
         self._select: dict[tuple[str, ...], str] = {}
-        self._put: dict[str, str] = {}
+        self._put: dict[tuple[str, tuple[bool, ...]], str] = {}
         self._delete: dict[str, str] = {}
         self._learn(specs)
 
@@ -57,8 +61,8 @@ class Tables:
 
     def _learn(self, specs: Sequence[TableSpec]) -> None:
         self._specs.update((spec.name, spec) for spec in specs)
-        self._put.update((spec.name, _put(spec)) for spec in specs)
         self._delete.update((spec.name, _delete(spec)) for spec in specs)
+        self._put.clear()
 
     def check_all_kept(self, path: str) -> None:
         """Raise StoreUnavailable if a command would leave tables behind its events."""
@@ -72,18 +76,35 @@ class Tables:
     def apply(self, db: sqlite3.Connection, changes: Iterable[RowChange]) -> None:
         """Make the changes in their order. Raises InvalidInput, sqlite3.Error."""
         for table, key, row in changes:
-            if table not in self._put:
+            if table not in self._specs:
                 raise unknown_table(table)
             if row is None:
                 db.execute(self._delete[table], key)
             else:
                 try:
-                    db.execute(self._put[table], row)
+                    db.execute(*self._putting(table, row))
                 except sqlite3.IntegrityError:
                     spared = without_unique(self._specs[table], row)
                     if spared == row:
                         raise
-                    db.execute(self._put[table], spared)
+                    db.execute(*self._putting(table, spared))
+
+    def _putting(self, table: str, row: Row) -> tuple[str, Row]:
+        """Return the statement that puts the row, and the values to give it.
+
+        What is NULL stands in the text: of None, as of bytes, the module asks each time
+        what it should be adapted to, which takes longer than to bind a value.
+        """
+        given = tuple(map(is_not, row, repeat(None)))
+        statement = self._put.get((table, given))
+        if statement is None:
+            if len(self._put) >= _PUTS_MAX:
+                # One for all further kinds of rows: the connection keeps so many.
+                given = (True,) * len(row)
+            key = table, given
+            statement = self._put.get(key) or _put(self._specs[table], given)
+            self._put[key] = statement
+        return statement, tuple(compress(row, given))
 
     def select(
         self, table: str, where: Mapping[str, Column]
@@ -108,12 +129,12 @@ def _find(spec: TableSpec, where: Iterable[str]) -> str:
     )
 
 
-def _put(spec: TableSpec) -> str:
+def _put(spec: TableSpec, given: Sequence[bool]) -> str:
     rest = [column for column in spec.columns if column not in spec.key]
     changes = ", ".join(f"{_quote(c)} = excluded.{_quote(c)}" for c in rest)
     return (
         f"INSERT INTO {_quote(spec.name)} ({_list(spec.columns)}) "  # noqa: S608
-        f"VALUES ({', '.join('?' * len(spec.columns))}) "
+        f"VALUES ({', '.join('?' if there else 'NULL' for there in given)}) "
         f"ON CONFLICT ({_list(spec.key)}) "
         + (f"DO UPDATE SET {changes}" if rest else "DO NOTHING")
     )

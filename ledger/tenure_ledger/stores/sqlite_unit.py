@@ -31,6 +31,7 @@ BODY = sql("body")
 _HEAD = sql("head")
 _COMMAND = sql("command")
 _INSERT_EVENT = sql("insert_event")
+_INSERT_NEXT_EVENT = sql("insert_next_event")
 _INSERT_COMMAND = sql("insert_command")
 _INSERT_BODY = sql("insert_body")
 _ERASE_BODIES = sql("erase_bodies")
@@ -147,7 +148,7 @@ class SQLiteUnit:
             positions = self._insert(db, events)
             if command is not None:
                 self._tables.check_all_kept(self._path)
-                db.execute(_INSERT_COMMAND, command)
+                db.execute(_INSERT_COMMAND, _command_values(command))
             refused = _refused_row
             for stream in erase:
                 self._erased = True
@@ -198,7 +199,7 @@ class SQLiteUnit:
             return ()
         first, rest = self._next_position, events
         if first is None:
-            first = db.execute(_INSERT_EVENT, (None, *events[0][1:])).lastrowid
+            first = db.execute(_INSERT_NEXT_EVENT, _event_values(events[0])).lastrowid
             assert first is not None  # noqa: S101  an INSERT has one
             rest = events[1:]
         positions = range(first, first + len(events))
@@ -206,7 +207,10 @@ class SQLiteUnit:
             given = positions[len(events) - len(rest) :]
             db.executemany(
                 _INSERT_EVENT,
-                [(at, *row[1:]) for at, row in zip(given, rest, strict=True)],
+                [
+                    (at, *_event_values(row))
+                    for at, row in zip(given, rest, strict=True)
+                ],
             )
         self._next_position = positions.stop
         return positions
@@ -230,6 +234,21 @@ class SQLiteUnit:
     def _failed(self, failure: _E) -> _E:
         self._db, self._failure = None, failure
         return failure
+
+
+_blob = bytearray
+"""Of bytes the module asks each time what they should be adapted to, which takes longer
+than to bind them; a bytearray it takes as it is. (None: see `Tables`.)"""
+
+
+def _event_values(row: EventRow) -> tuple[object, ...]:
+    _position, stream, version, topic, state, hashed = row
+    return stream, version, topic, _blob(state), _blob(hashed)
+
+
+def _command_values(row: CommandRow) -> tuple[object, ...]:
+    stream, command_id, digest, first_version, outcome = row
+    return stream, command_id, _blob(digest), first_version, _blob(outcome)
 
 
 # What EventRow._make does, without a call of Python code for each of many rows.

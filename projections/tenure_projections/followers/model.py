@@ -28,11 +28,14 @@ Kind = type[str] | type[int] | type[float] | type[bytes]
 
 COLUMNS_MAX = 200
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,62}\Z")
-_SQL_TYPES: dict[Kind, str] = {
-    str: "TEXT",
-    int: "INTEGER",
-    float: "REAL",
-    bytes: "BLOB",
+_SQL_TYPES: dict[str, dict[Kind, str]] = {
+    "sqlite": {str: "TEXT", int: "INTEGER", float: "REAL", bytes: "BLOB"},
+    "postgres": {
+        str: 'text COLLATE "C"',
+        int: "bigint",
+        float: "double precision",
+        bytes: "bytea",
+    },
 }
 _TAKEN = LEDGER_TABLES.union(
     spec.name for spec in (FOLLOWERS, PARKED, *(table.spec for table in TABLES))
@@ -80,22 +83,25 @@ class ModelTable:
     @property
     def spec(self) -> TableSpec:
         """The table as a store takes it."""
+        create = {dialect: self._statement(dialect) for dialect in _SQL_TYPES}
+        return TableSpec(self.name, tuple(self.columns), self.keys, create)
+
+    def _statement(self, dialect: str) -> str:
         never = dict.fromkeys(self.keys, " NOT NULL")
+        types = _SQL_TYPES[dialect]
         lines = [
-            f'    "{name}" {_SQL_TYPES[kind]}{never.get(name, "")},'
+            f'    "{name}" {types[kind]}{never.get(name, "")},'
             for name, kind in self.columns.items()
         ]
         key = ", ".join(f'"{name}"' for name in self.keys)
-        statement = "\n".join(
+        return "\n".join(
             (
                 f'CREATE TABLE IF NOT EXISTS "{self.name}" (',
                 *lines,
                 f"    PRIMARY KEY ({key})",
-                ") STRICT",
+                ") STRICT" if dialect == "sqlite" else ")",
             )
         )
-        create = {"sqlite": statement}
-        return TableSpec(self.name, tuple(self.columns), self.keys, create)
 
     def shape(self) -> dict[str, object]:
         """Return what is kept, to notice that a later program declares another."""
@@ -152,7 +158,7 @@ def _columns(table: str, columns: object) -> dict[str, Kind]:
     found: dict[str, Kind] = {}
     for name, kind in cast("Mapping[str, Kind]", columns).items():
         _check_name(f"a column of {table}", name)
-        if not isinstance(kind, type) or kind not in _SQL_TYPES:
+        if not isinstance(kind, type) or kind not in _SQL_TYPES["sqlite"]:
             shown = getattr(kind, "__name__", kind_of(kind))
             msg = f"the column {name} of {table} must be str, int, float or bytes"
             raise InvalidInput(f"{msg}, not {shown}")

@@ -12,7 +12,7 @@ from tenure_projections.tables.shape import (
     Body,
     Key,
     Table,
-    known_events,
+    fields_of,
     moment,
     owner_of,
     spec,
@@ -31,8 +31,8 @@ def _touched(change: Change) -> Iterable[Key]:
     owner = owner_of(change.after)
     if after is before or owner is None:
         return ()
-    events = known_events(change.events)
-    named = {str(getattr(event, "request_id", "")) for event in events}
+    found = fields_of(change.events)
+    named = {str(fields.get("request_id", "")) for fields in found}
     return [(*owner, at) for at in sorted(named) if at in after]
 
 

@@ -12,7 +12,7 @@ from tenure_projections.tables.shape import (
     Body,
     Key,
     Table,
-    known_events,
+    fields_of,
     moment,
     owner_of,
     spec,
@@ -32,8 +32,8 @@ def _touched(change: Change) -> Iterable[Key]:
     if after is before or owner is None:
         return ()
     named = {
-        (str(getattr(event, "key", "")), str(getattr(event, "call_id", "")))
-        for event in known_events(change.events)
+        (str(fields.get("key", "")), str(fields.get("call_id", "")))
+        for fields in fields_of(change.events)
     }
     return [(*owner, *at) for at in sorted(named) if at in after]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from tenure_ledger.folds.executions import Execution
 from tenure_ledger.folds.stream import State
@@ -12,7 +12,7 @@ from tenure_projections.tables.shape import (
     Body,
     Key,
     Table,
-    known_events,
+    fields_of,
     moment,
     owner_of,
     readable,
@@ -29,29 +29,22 @@ def _keys(state: State) -> Iterable[Key]:
 
 def _touched(change: Change) -> Iterable[Key]:
     before, after = change.before.executions, change.after.executions
+    same_holder = change.after.ownership is change.before.ownership
     owner = owner_of(change.after)
-    if owner is None or (
-        after.by_key is before.by_key
-        and change.after.ownership is change.before.ownership
-    ):
+    if owner is None or (after.by_key is before.by_key and same_holder):
         return ()
     found: set[str] = set()
-    for event in known_events(change.events):
-        found.update(_named(change.before, event))
-    if _moved(change):
+    for fields in fields_of(change.events):
+        key = fields.get("key")
+        if isinstance(key, str):
+            # An absorbed message shares start and settle of the one that absorbed it.
+            found.update((key, *_absorbed(before.by_key.get(key))))
+            found.update(fields.get("absorbed", ()))
+    if not same_holder and _moved(change):
         # Who is open, and in which term, is told anew when a term ends or begins.
         for key in (*before.open, *after.open):
             found.update((key, *_absorbed(before.by_key.get(key))))
     return [(*owner, key) for key in sorted(found) if key in after.by_key]
-
-
-def _named(before: State, event: object) -> Iterator[str]:
-    key = getattr(event, "key", None)
-    if isinstance(key, str):
-        yield key
-        # An absorbed message shares start and settle of the one that absorbed it.
-        yield from _absorbed(before.executions.by_key.get(key))
-        yield from getattr(event, "absorbed", ())
 
 
 def _absorbed(known: Execution | None) -> tuple[str, ...]:

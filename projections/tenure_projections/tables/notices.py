@@ -11,7 +11,7 @@ from tenure_projections.tables.shape import (
     Body,
     Key,
     Table,
-    known_events,
+    fields_of,
     moment,
     owner_of,
     readable,
@@ -31,10 +31,11 @@ def _touched(change: Change) -> Iterable[Key]:
     owner = owner_of(change.after)
     if after.by_id is before.by_id or owner is None:
         return ()
-    events = known_events(change.events)
-    named = {str(getattr(event, "notice", "")) for event in events}
-    # A settle finishes or frees the notices that its execution was given.
-    named.update((*before.pending, *after.pending))
+    found = fields_of(change.events)
+    named = {str(fields.get("notice", "")) for fields in found}
+    if any("outcome" in fields for fields in found):
+        # A settle finishes or frees the notices that its execution was given.
+        named.update((*before.pending, *after.pending))
     return [
         (*owner, at)
         for at in sorted(named)

@@ -34,6 +34,9 @@ def _row(state: State, key: Key, _body: Body) -> Row | None:
     ended_at, status = None, None
     if own.status == "terminal" and own.terminal is not None:
         ended_at, status = own.terminal.at, own.terminal.status
+    elif own.status == "cut" and own.cut is not None:
+        # The session goes on; what ended its term is shown until the next one.
+        status = own.cut.terminal_status
     elif own.status == "deleted":
         ended_at, status = own.ended_at, "deleted"
     return (

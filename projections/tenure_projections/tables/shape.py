@@ -10,13 +10,15 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
-from functools import lru_cache
 from importlib.resources import files
-from typing import NamedTuple
+from typing import Any
+
+import msgspec
+from msgspec import Struct
 
 from tenure_ledger.bodies import Json
 from tenure_ledger.errors import InvalidInput
-from tenure_ledger.events import Event, Recorded
+from tenure_ledger.events import Recorded, Unknown
 from tenure_ledger.folds.stream import State
 from tenure_ledger.hook import Change
 from tenure_ledger.rows import Column, Row, TableSpec
@@ -26,7 +28,7 @@ __all__ = [
     "Body",
     "Key",
     "Table",
-    "known_events",
+    "fields_of",
     "milliseconds",
     "moment",
     "owner_of",
@@ -38,8 +40,11 @@ Key = tuple[Column, ...]
 Body = Callable[[str, str], bytes | None]
 """Takes a stream and a digest; returns the stored body, or None."""
 
+_quoted = msgspec.json.Encoder().encode
+_MOMENT_CHARACTERS = len("2026-01-01T12:30:15.123456Z")
 
-class Table(NamedTuple):
+
+class Table(Struct, frozen=True):
     """One table. Its functions are pure and total over every state."""
 
     spec: TableSpec
@@ -87,8 +92,13 @@ def spec(
     package: str = "tenure_projections.tables",
 ) -> TableSpec:
     """Return the spec of a table whose statement is ``<dialect>/<name>.sql``."""
-    statement = files(package).joinpath("sqlite", f"{name}.sql")
-    create = {"sqlite": statement.read_text(encoding="utf-8").strip()}
+    create = {
+        dialect: files(package)
+        .joinpath(dialect, f"{name}.sql")
+        .read_text(encoding="utf-8")
+        .strip()
+        for dialect in ("sqlite", "postgres")
+    }
     parts = tuple(columns.split()), tuple(key.split())
     return TableSpec(name, *parts, create, unique)
 
@@ -98,16 +108,22 @@ def owner_of(state: State) -> tuple[str, str] | None:
     return parts_of_stream(state.stream)
 
 
-def known_events(events: Iterable[Recorded]) -> list[Event]:
-    """Return the events that this version knows."""
-    return [one.event for one in events if isinstance(one.event, Event)]
+def fields_of(events: Iterable[Recorded]) -> list[dict[str, Any]]:
+    """Return the fields, by name, of each event that this version knows.
+
+    To ask a model for a field that it lacks costs fifty times as much.
+    """
+    return [vars(one.event) for one in events if not isinstance(one.event, Unknown)]
 
 
-@lru_cache(maxsize=4096)
 def moment(at: datetime | None) -> str | None:
     """Return a time as ISO 8601 text in UTC; text order is the order of time."""
     if at is None:
         return None
+    text = _quoted(at).decode()[1:-1]
+    if len(text) == _MOMENT_CHARACTERS:
+        # In UTC and with microseconds: what follows makes the same in five times this.
+        return text
     return at.astimezone(UTC).isoformat(timespec="microseconds")[:-6] + "Z"
 
 

@@ -9,7 +9,9 @@ CREATE TABLE IF NOT EXISTS recovery_owners (
     active_at TEXT NOT NULL,               -- when its latest generation began, by renewal
                                            -- too: ISO 8601, UTC
     terminal_at TEXT,                      -- when the owner came to its end; NULL: open
-    terminal_status TEXT,                  -- as given to terminate; or: deleted
+    terminal_status TEXT,                  -- as given to terminate; or: deleted; or what
+                                           -- a recovery or reaper wrote: of a session that
+                                           -- waits for its next term, terminal_at is NULL
     PRIMARY KEY (recovery_class, owner_id),
     UNIQUE (agent_id)
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tenure_ledger.errors import InvalidInput
-from tenure_ledger.stores import SQLiteStore, open_store
+from tenure_ledger.stores import MemoryStore, open_store
 
 __all__ = ["check_there"]
 
@@ -11,7 +11,9 @@ __all__ = ["check_there"]
 def check_there(url: str | None) -> None:
     """Raise `InvalidInput` rather than make a new ledger where there is none."""
     store = open_store(url)
-    if isinstance(store, SQLiteStore) and not store.exists():
-        msg = f"there is no ledger at {store.path}"
-        raise InvalidInput(msg)
-    store.close()
+    try:
+        if isinstance(store, MemoryStore) or store.exists():
+            return
+        raise InvalidInput(f"there is no ledger at {store.path}")
+    finally:
+        store.close()

@@ -45,8 +45,8 @@ def _parser() -> argparse.ArgumentParser:
     commands.add_parser(
         "demo",
         add_help=False,
-        help="a relay with late leftovers, the rule of flags that dies of them, and a "
-        "SIGKILL, all on a real file",
+        help="a relay with late leftovers, the rule of flags that dies of them, a "
+        "SIGKILL and the recovery after it, all on a real file",
     ).set_defaults(run=_demo)
     commands.add_parser(
         "gate",
@@ -58,6 +58,21 @@ def _parser() -> argparse.ArgumentParser:
         add_help=False,
         help="make the tables anew from the events; --check only compares",
     ).set_defaults(run=_rebuild)
+    commands.add_parser(
+        "migrate",
+        add_help=False,
+        help="make the tables of a ledger; --check only looks, --print-sql only tells",
+    ).set_defaults(run=_migrate)
+    commands.add_parser(
+        "recover",
+        add_help=False,
+        help="settle what a restart left; --dry-run only says what would be done",
+    ).set_defaults(run=_recover)
+    commands.add_parser(
+        "reap",
+        add_help=False,
+        help="close what a lease that ran out and a dead process left",
+    ).set_defaults(run=_reap)
     return parser
 
 
@@ -68,12 +83,30 @@ def _demo(argv: list[str]) -> int:
 
 
 def _gate(argv: list[str]) -> int:
-    from tenure_gate import projecting
+    from tenure_gate.cli import gate
 
-    return projecting.main(argv)
+    return gate.main(argv)
+
+
+def _migrate(argv: list[str]) -> int:
+    from tenure_gate.cli import migrate
+
+    return migrate.main(argv)
 
 
 def _rebuild(argv: list[str]) -> int:
-    from tenure_gate import rebuild
+    from tenure_gate.cli import rebuild
 
     return rebuild.main(argv)
+
+
+def _recover(argv: list[str]) -> int:
+    from tenure_gate.cli import recover
+
+    return recover.main(argv)
+
+
+def _reap(argv: list[str]) -> int:
+    from tenure_gate.cli import recover
+
+    return recover.reap_main(argv)

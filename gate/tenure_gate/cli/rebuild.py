@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from time import monotonic
 
-from tenure_gate.there import check_there
+from tenure_gate.cli.there import check_there
 from tenure_ledger.rows import Column
 from tenure_projections.differences import Difference
 from tenure_projections.opening import open_ledger

@@ -13,11 +13,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import get_args
 
+from tenure_gate.cli.there import check_there
 from tenure_gate.guard import GuardRejected, InterruptTarget
 from tenure_gate.readers import Message, Transcript, load_transcript
 from tenure_gate.readers.transcripts import Format
 from tenure_gate.refusals import NothingToSay
-from tenure_gate.there import check_there
 from tenure_gate.transform import NarrativeTransform
 from tenure_gate.verdicts import Verdict
 from tenure_gate.view import View

@@ -1,0 +1,1 @@
+"""What a recovery run and a reaper decide (design section 7)."""

@@ -1,0 +1,301 @@
+"""The ledger in one schema of a PostgreSQL database."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+from time import monotonic
+
+from tenure_ledger.errors import Contended, StoreUnavailable
+from tenure_ledger.rows import EventRow, Fill, Row, TableSpec
+from tenure_ledger.stores.postgres_columns import event_rows, integer, rows, tail_rows
+from tenure_ledger.stores.postgres_connect import Connector, sql
+from tenure_ledger.stores.postgres_faults import translate
+from tenure_ledger.stores.postgres_place import place_of
+from tenure_ledger.stores.postgres_pool import Pool
+from tenure_ledger.stores.postgres_pulse import Pulse
+from tenure_ledger.stores.postgres_reading import (
+    HEAD_POSITION,
+    READ_SECONDS,
+    Reading,
+    begin_reading,
+)
+from tenure_ledger.stores.postgres_recorder import Recorder
+from tenure_ledger.stores.postgres_schema import (
+    check_positions,
+    exists,
+    missing,
+    prepare,
+)
+from tenure_ledger.stores.postgres_seen import Seen
+from tenure_ledger.stores.postgres_tables import Tables
+from tenure_ledger.stores.postgres_unit import BODY, CONFIRM, TAIL, PostgresUnit
+from tenure_ledger.stores.postgres_wire import (
+    Call,
+    ConnectionLost,
+    Result,
+    ServerError,
+    Wire,
+)
+
+__all__ = ["PostgresStore"]
+
+_EVENTS_PAGE = sql("events_page")
+_HASHES_PAGE = sql("hashes_page")
+_SETTLED = sql("settled")
+_HORIZON = sql("horizon")
+_SETTLED_HEAD = sql("settled_head")
+
+_PAGE_ROWS = 2000
+_POSITION_MAX = 2**63 - 1
+_SETUP_SECONDS = 30.0
+_STANDBY_SECONDS = 3.0
+"""How long a reader waits until a standby has what it read."""
+
+
+class PostgresStore:
+    """Keep a ledger in one schema, for any number of threads, processes and machines.
+
+    Nothing is opened before the first use, which makes the tables if need be. No writer
+    waits for another, unless they write to the same stream.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        tables: Sequence[TableSpec] = (),
+        fill: Fill | None = None,
+    ) -> None:
+        self._place = place_of(url)
+        self._tables = Tables(tables, fill)
+        self._connector = Connector(self._place)
+        self._pool = Pool(self._connector, self._check_new)
+        self._seen = Seen()
+        self._pulse = Pulse(self._run, lambda: self._pool.opened)
+        self._setup_lock = threading.Lock()
+        self._prepared = False
+        self._closed = False
+        self._pid = os.getpid()
+        self.recorder = Recorder(lambda: self.write(_SETUP_SECONDS), self._ask)
+
+    @property
+    def path(self) -> str:
+        """What messages call the place; without a password."""
+        return self._place.name
+
+    def exists(self) -> bool:
+        """Say whether there is such a ledger; nothing is made."""
+        self._check()
+        with self._lent() as wire:
+            return exists(wire, self._place, monotonic() + READ_SECONDS)
+
+    def write(self, deadline_seconds: float) -> PostgresUnit:
+        """Return a unit that may write; it waits for others up to the deadline."""
+        self._ready(deadline_seconds)
+        return PostgresUnit(
+            self._pool, self._place, self._tables, self._seen, deadline_seconds
+        )
+
+    def tail(self, stream: str, version: int) -> Sequence[EventRow]:
+        """Return the stream's durable rows with a version >= ``version``."""
+        values = [stream.encode(), b"%d" % version]
+        (result,) = self._run([Call(TAIL, values, (1, 0))])
+        found = tail_rows(result, stream)
+        head = (found[-1].version, found[-1].hash) if found else None
+        if head is not None and self._pool.synchronous:
+            self._make_safe(stream, head)
+        if head is not None or version <= 1:
+            self._seen.saw(stream, head)
+        return found
+
+    def body(self, stream: str, digest: str) -> bytes | None:
+        """Return the stored body, None when it was erased or never stored."""
+        (result,) = self._run([Call(BODY, [stream.encode(), digest.encode()], (1, 1))])
+        return result.get_value(0, 0) if result.ntuples else None
+
+    def events(self, after: int, upto: int | None = None) -> Iterator[EventRow]:
+        """Yield rows with ``after`` < position (<= ``upto``), in order, by pages."""
+        last = _POSITION_MAX if upto is None else upto
+        while True:
+            values = [b"%d" % after, b"%d" % last, b"%d" % _PAGE_ROWS]
+            (result,) = self._run([Call(_EVENTS_PAGE, values, (0, 0, 0))])
+            page = event_rows(result)
+            yield from page
+            if len(page) < _PAGE_ROWS:
+                return
+            after = page[-1].position
+
+    def hashes(self, after: int) -> Iterator[tuple[int, bytes]]:
+        """Yield (position, hash) with a position above ``after``, in order."""
+        while True:
+            values = [b"%d" % after, b"%d" % _PAGE_ROWS]
+            (result,) = self._run([Call(_HASHES_PAGE, values, (0, 0))])
+            count = result.ntuples
+            for at in range(count):
+                after = integer(result.get_value(at, 0))
+                yield after, result.get_value(at, 1) or b""
+            if count < _PAGE_ROWS:
+                return
+
+    def head_position(self) -> int:
+        """Return the highest position, 0 when the ledger is empty."""
+        (result,) = self._run([Call(HEAD_POSITION)])
+        return integer(result.get_value(0, 0))
+
+    def horizon(self) -> int:
+        """Return the highest position below which nothing can appear any more.
+
+        Only writers of this ledger hold it back, not what else runs on the server.
+        """
+        (result,) = self._run([Call(_SETTLED)])
+        head = integer(result.get_value(0, 0))
+        if head < integer(result.get_value(0, 1)):
+            return head
+        (result,) = self._run([Call(_HORIZON)])
+        values = [b"%d" % integer(result.get_value(0, 0))]
+        # Another statement: it sees what those left who had ended by then.
+        (result,) = self._run([Call(_SETTLED_HEAD, values, (0,))])
+        return integer(result.get_value(0, 0))
+
+    @contextmanager
+    def snapshot(self) -> Generator[Reading]:
+        """Return what is durable now, to be read at leisure; no writer waits for it."""
+        with self._reader() as wire:
+            begin_reading(wire)
+            try:
+                yield Reading(wire, self._tables, self._place.name)
+            finally:
+                if not wire.broken:
+                    wire.run([Call("ROLLBACK")], monotonic() + READ_SECONDS)
+                    wire.in_transaction = False
+
+    def pulse(self) -> object:
+        """Return a value that is another one after every commit of events."""
+        return self._pulse.read()
+
+    def define(self, specs: Sequence[TableSpec]) -> None:
+        """Create further tables, which only their own writer keeps, if missing."""
+        self._check()
+        new = [spec for spec in specs if spec not in self._tables.others]
+        self._tables.define(specs)
+        try:
+            self._prepare(_SETUP_SECONDS)
+        except BaseException:
+            # What could not be made is nothing that others have to wait for.
+            self._tables.forget(new)
+            raise
+
+    def setup(self) -> None:
+        """Create or migrate what is missing; safe to call again and at once."""
+        self._check()
+        self._prepare(_SETUP_SECONDS)
+
+    def missing(self) -> str:
+        """Return the SQL that `setup` would run, empty where it has nothing to do."""
+        self._check()
+        with self._lent() as wire:
+            deadline = monotonic() + READ_SECONDS
+            return missing(wire, self._place, self._tables, deadline)
+
+    def close(self) -> None:
+        """Release connections; a second call does nothing.
+
+        A unit that is running in another thread can still commit; its connection is
+        closed when it ends.
+        """
+        self._closed = True
+        self._pool.close()
+
+    def _make_safe(self, stream: str, head: tuple[int, bytes]) -> None:
+        """Make sure, once, that standbys have what a verdict will rest on.
+
+        A commit can be read before they do, and a transaction that writes nothing does
+        not wait for them (design section 12).
+        """
+        if not self._seen.is_safe(stream, head):
+            with self._reader() as wire:
+                wire.run([CONFIRM], monotonic() + _STANDBY_SECONDS)
+                if wire.doubtful:
+                    raise StoreUnavailable(
+                        f"What {self.path} holds is not on a standby yet: call again."
+                    )
+            self._seen.made_safe(stream, head)
+
+    def _ask(self, call: Call) -> list[Row]:
+        (result,) = self._run([call])
+        return list(rows(result))
+
+    def _run(self, calls: list[Call]) -> list[Result]:
+        """Run calls that only read; on another connection if one was cut."""
+        self._ready(_SETUP_SECONDS)
+        deadline = monotonic() + READ_SECONDS
+        while True:
+            wire = self._pool.take(deadline)
+            try:
+                return wire.run(calls, deadline)
+            except (ServerError, ConnectionLost) as error:
+                if not wire.broken or monotonic() >= deadline:
+                    raise translate(error, self._place.name) from error
+            finally:
+                self._pool.give(wire)
+
+    @contextmanager
+    def _reader(self) -> Generator[Wire]:
+        """Lend a connection to a schema that is ready."""
+        self._ready(_SETUP_SECONDS)
+        with self._lent() as wire:
+            yield wire
+
+    @contextmanager
+    def _lent(self) -> Generator[Wire]:
+        """Lend a connection; one that something went wrong with is closed."""
+        wire = self._pool.take(monotonic() + READ_SECONDS)
+        try:
+            yield wire
+        except (ServerError, ConnectionLost) as error:
+            raise translate(error, self._place.name) from error
+        finally:
+            self._pool.give(wire)
+
+    def _check(self) -> None:
+        if self._pid != os.getpid():
+            self._pid = os.getpid()
+            self._setup_lock = threading.Lock()
+            self._pool.forget()
+            self._pulse.forget()
+        if self._closed:
+            raise StoreUnavailable("The store is closed: open another.")
+
+    def _ready(self, deadline_seconds: float) -> None:
+        """Make the schema ready on first use."""
+        self._check()
+        if not self._prepared:
+            self._prepare(max(deadline_seconds, 5.0))
+
+    def _check_new(self, wire: Wire, deadline: float) -> None:
+        """See that a connection made later still leads to the same ledger."""
+        if self._prepared and not check_positions(wire, deadline):
+            self._prepared = False
+            raise StoreUnavailable(
+                f"{self._place.name} was replaced while it was open: positions would "
+                "go back. Nothing was written; call again."
+            )
+
+    def _prepare(self, deadline_seconds: float) -> None:
+        deadline = monotonic() + deadline_seconds
+        if not self._setup_lock.acquire(timeout=max(deadline_seconds, 0)):
+            raise Contended("Another thread is still opening the store: call again.")
+        try:
+            wire = self._pool.take(deadline)
+            try:
+                prepare(wire, self._place, self._tables, deadline)
+            except ConnectionLost as error:
+                raise translate(error, self._place.name) from error
+            finally:
+                self._pool.give(wire)
+            self._prepared = True
+        finally:
+            self._setup_lock.release()

@@ -1,0 +1,100 @@
+"""Open connections that a ledger can trust: to the right server, with its settings."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from time import monotonic
+
+from tenure_ledger.errors import StoreUnavailable
+from tenure_ledger.stores.postgres_columns import rows
+from tenure_ledger.stores.postgres_place import Place
+from tenure_ledger.stores.postgres_wire import (
+    Call,
+    ConnectionLost,
+    ServerError,
+    Wire,
+    connected,
+)
+
+__all__ = ["Connector", "sql"]
+
+_HOST_SECONDS_MAX = 5.0
+"""How long one of several hosts may take before the next is asked."""
+
+
+def sql(name: str) -> str:
+    """Return the statement (or the schema) kept in ``postgres_sql/<name>.sql``."""
+    place = files("tenure_ledger.stores").joinpath("postgres_sql", f"{name}.sql")
+    return place.read_text("utf-8").strip()
+
+
+_SESSION = sql("session")
+
+
+class Connector:
+    """Opens connections to the primary, and never to one that was left behind.
+
+    Two servers can take writes for a while after a failover. A timeline, which every
+    promotion raises, tells them apart: of several hosts the highest is taken, and none
+    below the highest that was ever seen (design section 12).
+    """
+
+    def __init__(self, place: Place) -> None:
+        self.place = place
+        self.timeline = 0
+        """The highest that was seen."""
+        self.synchronous = False
+        """Whether the server waits for standbys."""
+
+    def open(self, deadline: float) -> Wire:
+        """Return a connection. Raises ConnectionLost, ServerError, StoreUnavailable."""
+        found: list[tuple[int, Wire]] = []
+        problems: list[Exception] = []
+        several = len(self.place.conninfos) > 1
+        for conninfo in self.place.conninfos:
+            until = deadline
+            if several:
+                until = min(deadline, monotonic() + _HOST_SECONDS_MAX)
+            try:
+                found.append(self._open(conninfo, until))
+            except (ConnectionLost, ServerError, StoreUnavailable) as problem:
+                problems.append(problem)
+        if not found:
+            raise problems[-1]
+        found.sort(key=lambda one: one[0])
+        self.timeline, chosen = found.pop()
+        for _, other in found:
+            other.close()
+        return chosen
+
+    def _open(self, conninfo: str, deadline: float) -> tuple[int, Wire]:
+        wire = connected(conninfo, deadline)
+        try:
+            schema = f'"{self.place.schema}", pg_temp'.encode()
+            (result,) = wire.run([Call(_SESSION, [schema], [0])], deadline)
+            timeline, encoding, standbys = next(iter(rows(result)))[:3]
+            self._judge(str(encoding), int(timeline or 0))
+        except BaseException:
+            wire.close()
+            raise
+        self.synchronous = bool(standbys)
+        return int(timeline or 0), wire
+
+    def _judge(self, encoding: str, timeline: int) -> None:
+        """Raise StoreUnavailable for a server that a ledger cannot be written to."""
+        nothing = f"Nothing was written to {self.place.name}."
+        if encoding != "UTF8":
+            raise StoreUnavailable(
+                f"The database keeps text as {encoding}: a ledger needs one with the "
+                f"encoding UTF8. {nothing}"
+            )
+        if not timeline:
+            raise StoreUnavailable(
+                f"The server is a standby, which only reads: name the primary. "
+                f"{nothing}"
+            )
+        if timeline < self.timeline:
+            raise StoreUnavailable(
+                f"The server is on timeline {timeline}, and {self.timeline} was seen: "
+                f"another took its place, which this URL should name. {nothing}"
+            )

@@ -1,0 +1,77 @@
+"""Which server, which database, which schema: read from a URL."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+from urllib.parse import unquote
+
+from psycopg import Error, pq
+from psycopg.conninfo import make_conninfo
+
+from tenure_ledger.errors import InvalidInput
+
+__all__ = ["Place", "place_of"]
+
+SCHEMA_DEFAULT = "agent"
+_SCHEMA = re.compile(r"(?!pg_)[a-z_][a-z0-9_]{0,62}\Z")
+_FORM = "postgresql://user@host:5432/database (with ?schema=... beside libpq's options)"
+
+
+class Place(NamedTuple):
+    """Where a ledger lives."""
+
+    conninfos: tuple[str, ...]
+    """One for each host that the URL names, without the last: libpq's own choice."""
+    schema: str
+    name: str
+    """What messages call it: without a password."""
+
+
+def place_of(url: str) -> Place:
+    """Return the place that a URL names. Raises InvalidInput.
+
+    The schema is the URL's ``schema``, else ``TENURE_SCHEMA``, else ``agent``.
+    """
+    base, _, query = url.partition("?")
+    options = [option for option in query.split("&") if option]
+    given = [unquote(o[7:]) for o in options if o.startswith("schema=")]
+    rest = [option for option in options if not option.startswith("schema=")]
+    schema = (given or [os.environ.get("TENURE_SCHEMA") or SCHEMA_DEFAULT])[-1]
+    if not _SCHEMA.match(schema):
+        raise InvalidInput(
+            f"The schema {schema!r:.80} must match [a-z_][a-z0-9_]* (at most 63 "
+            "characters) and not begin with pg_: say ?schema=... or TENURE_SCHEMA."
+        )
+    try:
+        parsed = pq.Conninfo.parse("?".join([base, "&".join(rest)]).encode())
+    except (Error, UnicodeEncodeError) as error:
+        raise InvalidInput(
+            f"This is no URL of PostgreSQL ({str(error).strip()}): give {_FORM}."
+        ) from None
+    settings = {
+        one.keyword.decode(): one.val.decode() for one in parsed if one.val is not None
+    }
+    settings.setdefault("fallback_application_name", "tenure")
+    settings["client_encoding"] = "UTF8"
+    host = settings.get("host") or settings.get("hostaddr") or "the local server"
+    database = settings.get("dbname") or settings.get("user") or "its default database"
+    return Place(
+        tuple(make_conninfo("", **one) for one in _each_host(settings)),
+        schema,
+        f"schema {schema} of {database} on {host}",
+    )
+
+
+def _each_host(settings: dict[str, str]) -> Iterator[dict[str, str]]:
+    """Yield the settings with one host each."""
+    named = ("host", "hostaddr", "port")
+    several = {key: settings[key].split(",") for key in named if settings.get(key)}
+    count = max((len(several.get(key, ())) for key in ("host", "hostaddr")), default=0)
+    for at in range(max(count, 1)):
+        one = dict(settings)
+        for key, values in several.items():
+            one[key] = values[at] if len(values) > 1 else values[0]
+        yield one

@@ -1,0 +1,106 @@
+"""All that a ledger holds at one moment: one transaction that only reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from time import monotonic
+
+from tenure_ledger.rows import Column, EventRow, Row
+from tenure_ledger.stores.postgres_columns import rows, tail_rows
+from tenure_ledger.stores.postgres_connect import sql
+from tenure_ledger.stores.postgres_faults import translate
+from tenure_ledger.stores.postgres_tables import Tables
+from tenure_ledger.stores.postgres_unit import BODY, TAIL
+from tenure_ledger.stores.postgres_wire import Call, ConnectionLost, ServerError, Wire
+
+__all__ = ["READ_SECONDS", "Reading", "ask", "begin_reading"]
+
+READ_SECONDS = 30.0
+"""How long a reader waits for an answer."""
+
+HEAD_POSITION = sql("head_position")
+_NEXT_STREAMS = sql("next_streams")
+_BEGIN = Call("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+_PAGE_ROWS = 1000
+
+
+def ask(wire: Wire, call: Call) -> list[Row]:
+    """Return the rows of one query. Raises ServerError, ConnectionLost."""
+    (result,) = wire.run([call], monotonic() + READ_SECONDS)
+    return list(rows(result))
+
+
+def begin_reading(wire: Wire) -> None:
+    """Begin the transaction of a `Reading`. Raises ServerError, ConnectionLost."""
+    wire.run([_BEGIN], monotonic() + READ_SECONDS)
+    wire.in_transaction = True
+
+
+class Reading:
+    """Read on a connection whose transaction somebody else begins and ends."""
+
+    def __init__(self, wire: Wire, tables: Tables, name: str) -> None:
+        self._wire = wire
+        self._tables = tables
+        self._name = name
+        self._cursors = 0
+        # What is asked first is what fixes the moment.
+        ((position,),) = self._fetch(Call(HEAD_POSITION))
+        assert isinstance(position, int)  # noqa: S101  its column
+        self.position = position
+
+    def streams(self) -> Iterator[str]:
+        """Yield the name of every stream, in order of their UTF-8 bytes."""
+        last = ""
+        while True:
+            page = self._fetch(
+                Call(_NEXT_STREAMS, [last.encode(), b"%d" % _PAGE_ROWS], (1, 0))
+            )
+            for (name,) in page:
+                last = str(name)
+                yield last
+            if len(page) < _PAGE_ROWS:
+                return
+
+    def tail(self, stream: str, version: int) -> Sequence[EventRow]:
+        """Return the stream's rows with a version >= ``version``, in order."""
+        try:
+            (result,) = self._wire.run(
+                [Call(TAIL, [stream.encode(), b"%d" % version], (1, 0))],
+                monotonic() + READ_SECONDS,
+            )
+        except (ServerError, ConnectionLost) as error:
+            raise translate(error, self._name) from error
+        return tail_rows(result, stream)
+
+    def body(self, stream: str, digest: str) -> bytes | None:
+        """Return the stored body, None when it was erased or never stored."""
+        found = self._fetch(Call(BODY, [stream.encode(), digest.encode()], (1, 1)))
+        for (body,) in found:
+            assert isinstance(body, bytes)  # noqa: S101  its column
+            return body
+        return None
+
+    def rows(
+        self, table: str, where: Mapping[str, Column] | None = None
+    ) -> Iterator[Row]:
+        """Yield a table's rows by key. Raises InvalidInput."""
+        query = self._tables.select(table, where or {})
+        if where:
+            yield from self._fetch(query)
+            return
+        self._cursors += 1
+        cursor = f"rows_{self._cursors}"
+        declare = query._replace(sql=f"DECLARE {cursor} CURSOR FOR {query.sql}")
+        fetch = Call(f"FETCH {_PAGE_ROWS} FROM {cursor}")
+        self._fetch(declare)
+        while page := self._fetch(fetch):
+            yield from page
+            if len(page) < _PAGE_ROWS:
+                return
+
+    def _fetch(self, call: Call) -> list[Row]:
+        try:
+            return ask(self._wire, call)
+        except (ServerError, ConnectionLost) as error:
+            raise translate(error, self._name) from error

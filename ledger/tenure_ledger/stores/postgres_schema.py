@@ -1,0 +1,238 @@
+"""Create, recognise and migrate the schema, without touching anybody else's tables.
+
+The schema says whose it is by its table ``_tenure``, whose one row has the version.
+Everything is made in one transaction, under a lock that others who make it wait for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from hashlib import blake2b
+from typing import NamedTuple
+
+from tenure_ledger.columns import taken_table
+from tenure_ledger.errors import (
+    Corrupt,
+    InvalidInput,
+    SchemaTooNew,
+    StoreUnavailable,
+)
+from tenure_ledger.rows import LEDGER_TABLES, TableSpec
+from tenure_ledger.stores.postgres_columns import rows
+from tenure_ledger.stores.postgres_connect import sql
+from tenure_ledger.stores.postgres_faults import schema_missing, translate
+from tenure_ledger.stores.postgres_place import Place
+from tenure_ledger.stores.postgres_reading import Reading
+from tenure_ledger.stores.postgres_tables import ColumnType, Tables, quote
+from tenure_ledger.stores.postgres_wire import Call, ServerError, Wire
+
+__all__ = ["SCHEMA_VERSION", "check_positions", "exists", "missing", "prepare"]
+
+_MIGRATIONS: tuple[str, ...] = ("schema_1",)
+SCHEMA_VERSION = len(_MIGRATIONS)
+
+_OURS = "_tenure"
+_FOUND = sql("found")
+_KEPT = sql("kept_tables")
+_KEEP = sql("keep_table")
+_PLACE = sql("place")
+_HOLD = sql("hold")
+_RAISE_BASE = sql("raise_base")
+_PRIVILEGE = "42501"
+
+
+class _Found(NamedTuple):
+    exists: bool
+    """There is such a schema."""
+    tables: Mapping[str, Mapping[str, ColumnType]]
+    """Of each table the types of its columns."""
+    version: int
+    """0: nothing of ours is there."""
+    behind: bool
+    """New positions would be below those that are stored."""
+    kept: frozenset[str]
+
+
+def prepare(wire: Wire, place: Place, tables: Tables, deadline: float) -> None:
+    """Make or migrate what is missing, and learn the types of all columns.
+
+    Safe in many processes at once. Raises ConnectionLost, Contended, Corrupt,
+    InvalidInput, SchemaMissing, SchemaTooNew, StoreUnavailable.
+    """
+    try:
+        found = _look(wire, place, deadline)
+        if not _is_complete(found, tables, place):
+            found = _migrate(wire, place, tables, deadline)
+    except ServerError as error:
+        if error.code == _PRIVILEGE:
+            raise schema_missing(place.name, str(error)) from error
+        raise translate(error, place.name) from error
+    tables.lacking = found.kept - {spec.name for spec in tables.kept}
+    tables.learn(found.tables)
+
+
+def exists(wire: Wire, place: Place, deadline: float) -> bool:
+    """Say whether a ledger is there. Raises ServerError, ConnectionLost."""
+    return bool(_look(wire, place, deadline).version)
+
+
+def missing(wire: Wire, place: Place, tables: Tables, deadline: float) -> str:
+    """Return what `prepare` would run, as SQL for whoever may; empty: nothing.
+
+    Raises as `prepare`.
+    """
+    try:
+        found = _look(wire, place, deadline)
+        if _is_complete(found, tables, place):
+            return ""
+    except ServerError as error:
+        raise translate(error, place.name) from error
+    new = [spec.name for spec in _to_make(found, tables)]
+    keep = ["INSERT INTO kept_tables (name) VALUES ('%s');" % name for name in new]  # noqa: S608, UP031
+    path = f"SET LOCAL search_path TO {quote(place.schema)};"
+    body = "\n\n".join(["BEGIN;", path, _script(found, tables, place), *keep])
+    if new and found.version:
+        body += "\n\n-- Then make the rows of the new tables: tenure rebuild"
+    grants = sql("grants").replace("{schema}", quote(place.schema))
+    grants = grants.replace("{tables}", ", ".join(spec.name for spec in tables.kept))
+    return f"{body}\n\nCOMMIT;\n\n{grants}\n"
+
+
+def check_positions(wire: Wire, deadline: float) -> bool:
+    """Say whether new positions are above those that are stored.
+
+    A dump that is restored into another cluster brings positions that were made of
+    higher transaction ids.
+    """
+    (result,) = wire.run([Call(_PLACE)], deadline)
+    ((_, behind),) = rows(result)
+    return not behind
+
+
+def _look(wire: Wire, place: Place, deadline: float) -> _Found:
+    schema = Call(_FOUND, [place.schema.encode()], [1])
+    (result,) = wire.run([schema], deadline)
+    columns: dict[str, dict[str, ColumnType]] = {}
+    exists = False
+    for table, column, oid, kind in rows(result):
+        exists = True
+        if table is not None:
+            named = columns.setdefault(str(table), {})
+            named[str(column)] = (int(oid or 0), str(kind))
+    version, behind, kept = 0, False, frozenset[str]()
+    if _OURS in columns and columns.keys() >= LEDGER_TABLES:
+        one, two = wire.run([Call(_PLACE), Call(_KEPT)], deadline)
+        ((number, is_behind),) = rows(one)
+        version, behind = int(number or 0), bool(is_behind)
+        kept = frozenset(str(name) for (name,) in rows(two))
+    elif _OURS in columns:
+        lost = ", ".join(sorted(LEDGER_TABLES - columns.keys()))
+        raise Corrupt(f"{place.name} has lost its tables ({lost}): restore a backup.")
+    return _Found(exists, columns, version, behind, kept)
+
+
+def _is_complete(found: _Found, tables: Tables, place: Place) -> bool:
+    """Return whether nothing is left to make; refuse tables that are not ours."""
+    names = {spec.name for spec in tables.kept}
+    theirs = found.tables.keys() & ((LEDGER_TABLES | names) - found.kept)
+    if found.version:
+        theirs -= LEDGER_TABLES
+    if theirs:
+        raise StoreUnavailable(
+            f"{place.name} has tables of these names that are not a ledger's "
+            f"({', '.join(sorted(theirs))}); nothing was written. Give the ledger a "
+            "schema of its own: TENURE_SCHEMA, or ?schema=... in the URL."
+        )
+    if found.version > SCHEMA_VERSION:
+        raise SchemaTooNew(
+            f"{place.name} has schema version {found.version}, this version of tenure "
+            f"knows {SCHEMA_VERSION}: upgrade tenure. Nothing was written."
+        )
+    for spec in tables.others:
+        there = found.tables.get(spec.name)
+        if there is not None and there.keys() != set(spec.columns):
+            raise taken_table(spec.name)
+    return (
+        found.version == SCHEMA_VERSION
+        and not found.behind
+        and not _to_make(found, tables)
+        and found.tables.keys() >= {spec.name for spec in tables.others}
+    )
+
+
+def _to_make(found: _Found, tables: Tables) -> list[TableSpec]:
+    """Return the tables beside the events that are missing or have other columns."""
+    return [
+        spec
+        for spec in tables.kept
+        if spec.name not in found.kept
+        or found.tables.get(spec.name, {}).keys() != set(spec.columns)
+    ]
+
+
+def _migrate(wire: Wire, place: Place, tables: Tables, deadline: float) -> _Found:
+    """Bring the schema to this version in one transaction, whoever else tries it."""
+    key = blake2b(f"tenure {place.schema} setup".encode(), digest_size=8).digest()
+    number = int.from_bytes(key, "big", signed=True)
+    wire.run([Call("BEGIN"), Call(_HOLD, [b"%d" % number], [0])], deadline)
+    wire.in_transaction = True
+    try:
+        found = _look(wire, place, deadline)
+        if not _is_complete(found, tables, place):
+            _make(wire, place, found, tables, deadline)
+            found = _look(wire, place, deadline)
+        wire.run([Call("COMMIT")], deadline)
+        wire.in_transaction = False
+    except BaseException:
+        if not wire.broken:
+            wire.run([Call("ROLLBACK")], deadline)
+            wire.in_transaction = False
+        raise
+    return found
+
+
+def _make(
+    wire: Wire, place: Place, found: _Found, tables: Tables, deadline: float
+) -> None:
+    new = _to_make(found, tables)
+    wire.script(_script(found, tables, place), deadline)
+    if found.behind:
+        wire.run([Call(_RAISE_BASE)], deadline)
+    names = [spec.name for spec in new]
+    if new and found.version and tables.fill is not None:
+        tables.learn(_look(wire, place, deadline).tables)
+        reading = Reading(wire, tables, place.name)
+        calls = [tables.change(one) for one in tables.fill(reading, names)]
+        wire.run(calls, deadline)
+    wire.run([Call(_KEEP, [name.encode()], [1]) for name in names], deadline)
+
+
+def _script(found: _Found, tables: Tables, place: Place) -> str:
+    """Return the statements that make what is missing, but for rows."""
+    script: list[str] = []
+    if not found.exists:
+        script.append(f"CREATE SCHEMA {quote(place.schema)};")
+    if found.version < SCHEMA_VERSION:
+        script += [sql(name) for name in _MIGRATIONS[found.version :]]
+        script.append(f"UPDATE _tenure SET schema_version = {SCHEMA_VERSION};")  # noqa: S608
+    new = _to_make(found, tables)
+    if (new and found.version) or found.behind:
+        # Nothing may be added while the rows of what is there are made.
+        script.append("LOCK TABLE stored_events IN SHARE ROW EXCLUSIVE MODE;")
+    script += [
+        f"DROP TABLE {quote(spec.name)};" for spec in new if spec.name in found.tables
+    ]
+    missing = [spec for spec in tables.others if spec.name not in found.tables]
+    script += [f"{_create(spec)};" for spec in (*new, *missing)]
+    return "\n\n".join(script)
+
+
+def _create(spec: TableSpec) -> str:
+    try:
+        return spec.create["postgres"]
+    except KeyError:
+        raise InvalidInput(
+            f"The table {spec.name} has no statement for PostgreSQL: give one in "
+            "TableSpec.create under 'postgres'.",
+            table=spec.name,
+        ) from None

@@ -1,0 +1,1 @@
+SELECT body FROM payloads WHERE stream = $1 AND digest = $2

@@ -1,0 +1,3 @@
+SELECT stream, command_id, digest, first_version, outcome
+FROM commands
+WHERE stream = $1 AND command_id = $2

@@ -1,0 +1,1 @@
+DELETE FROM payloads WHERE stream = $1

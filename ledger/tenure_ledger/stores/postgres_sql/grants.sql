@@ -1,0 +1,8 @@
+-- What a role needs that uses the ledger and makes no tables ("writer" is its name):
+-- GRANT USAGE ON SCHEMA {schema} TO writer;
+-- GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO writer;
+-- GRANT INSERT ON stored_events, commands TO writer;
+-- GRANT INSERT, DELETE ON payloads TO writer;
+-- GRANT INSERT, UPDATE, DELETE ON {tables} TO writer;
+-- Only `tenure rebuild` needs this too; triggers keep the events as they are:
+-- GRANT UPDATE ON stored_events TO writer;

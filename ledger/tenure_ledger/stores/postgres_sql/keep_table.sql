@@ -1,0 +1,1 @@
+INSERT INTO kept_tables (name) VALUES ($1) ON CONFLICT DO NOTHING

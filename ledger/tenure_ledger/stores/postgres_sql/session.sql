@@ -1,0 +1,19 @@
+SELECT
+    CASE WHEN pg_is_in_recovery() THEN 0
+        ELSE ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint
+    END,
+    current_setting('server_encoding'),
+    current_setting('synchronous_standby_names'),
+    set_config('search_path', $1, false),
+    set_config('TimeZone', 'UTC', false),
+    set_config('synchronous_commit', CASE current_setting('synchronous_commit')
+        WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, false),
+    set_config('default_transaction_isolation', 'read committed', false),
+    set_config('statement_timeout', '0', false),
+    set_config('lock_timeout', '0', false),
+    -- A plan that was made while a table was empty stays: it must use the index.
+    set_config('plan_cache_mode', 'force_generic_plan', false),
+    set_config('enable_seqscan', 'off', false),
+    set_config('enable_hashjoin', 'off', false),
+    set_config('enable_mergejoin', 'off', false),
+    set_config('jit', 'off', false)

@@ -1,0 +1,196 @@
+"""Statements for the tables that are written with the events, made once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from tenure_ledger.columns import check_columns, taken_table, unknown_table
+from tenure_ledger.errors import InvalidInput, StoreUnavailable
+from tenure_ledger.rows import Column, Fill, Row, RowChange, TableSpec
+from tenure_ledger.stores.postgres_columns import TIMESTAMPTZ, encode
+from tenure_ledger.stores.postgres_wire import Call
+
+__all__ = ["ColumnType", "Tables", "quote"]
+
+ColumnType = tuple[int, str]
+"""The type of a column: its number, and its name in SQL."""
+
+TEXT = 25
+
+
+class Tables:
+    """Put, delete and find rows of the tables that a store was opened with."""
+
+    def __init__(
+        self, specs: Sequence[TableSpec] = (), fill: Fill | None = None
+    ) -> None:
+        self.kept = tuple(specs)
+        """Those that every writer keeps in the transaction of its events."""
+        self.fill = fill
+        self.lacking: frozenset[str] = frozenset()
+        """Those that the schema's writers keep and this store was not given."""
+        self._others: dict[str, TableSpec] = {}
+        self._specs: dict[str, TableSpec] = {spec.name: spec for spec in specs}
+        self._types: dict[str, Mapping[str, ColumnType]] = {}
+        self._sql: dict[tuple[str, ...], str] = {}
+
+    def define(self, specs: Sequence[TableSpec]) -> None:
+        """Know further tables. Raises InvalidInput for a name that is taken."""
+        for spec in specs:
+            if self._specs.get(spec.name, spec) != spec:
+                raise taken_table(spec.name)
+        self._others.update((spec.name, spec) for spec in specs)
+        self._specs.update((spec.name, spec) for spec in specs)
+
+    @property
+    def others(self) -> tuple[TableSpec, ...]:
+        """Those that their own writers keep."""
+        return tuple(self._others.values())
+
+    def forget(self, specs: Sequence[TableSpec]) -> None:
+        """Know these no more: they could not be made."""
+        gone = {spec.name for spec in specs} - {spec.name for spec in self.kept}
+        for name in gone:
+            self._others.pop(name, None)
+            self._specs.pop(name, None)
+
+    def learn(self, types: Mapping[str, Mapping[str, ColumnType]]) -> None:
+        """Take in what the server says about the columns of each table."""
+        if {**self._types, **types} != self._types:
+            self._sql.clear()
+            self._types.update(types)
+
+    def is_kept(self, table: str) -> bool:
+        """Say whether every writer writes it."""
+        return any(spec.name == table for spec in self.kept)
+
+    def check_all_kept(self, name: str) -> None:
+        """Raise StoreUnavailable if a command would leave tables behind its events."""
+        if self.lacking:
+            raise StoreUnavailable(
+                f"The writers of {name} keep tables beside its events "
+                f"({', '.join(sorted(self.lacking))}), which this one was not given: "
+                "open it with tenure.open_ledger. Nothing was written."
+            )
+
+    def change(self, change: RowChange) -> Call:
+        """Return the call that puts or deletes a row. Raises InvalidInput."""
+        table, key, row = change
+        spec = self._spec(table)
+        if row is None:
+            return self._call("delete", spec, spec.key, key)
+        return self._call("put", spec, spec.columns, row)
+
+    def select(self, table: str, where: Mapping[str, Column]) -> Call:
+        """Return the call for rows with these values, by key. Raises InvalidInput."""
+        spec = self._spec(table)
+        check_columns(spec, where)
+        named = tuple(
+            column if value is not None else f"{column} "
+            for column, value in where.items()
+        )
+        values = [value for value in where.values() if value is not None]
+        columns = [column for column, value in where.items() if value is not None]
+        sql = self._sql.get(("find", table, *named))
+        if sql is None:
+            sql = _find(spec, named, self._types.get(table, {}))
+            self._sql["find", table, *named] = sql
+        return self._encoded(sql, table, columns, values)
+
+    def _call(
+        self, what: str, spec: TableSpec, columns: Sequence[str], values: Row
+    ) -> Call:
+        sql = self._sql.get((what, spec.name))
+        if sql is None:
+            types = self._types.get(spec.name, {})
+            sql = _put(spec, types) if what == "put" else _delete(spec)
+            self._sql[what, spec.name] = sql
+        return self._encoded(sql, spec.name, columns, values)
+
+    def _encoded(
+        self, sql: str, table: str, columns: Sequence[str], values: Iterable[Column]
+    ) -> Call:
+        types = self._types.get(table, {})
+        data: list[bytes | None] = []
+        formats: list[int] = []
+        for column, value in zip(columns, values, strict=True):
+            oid, _ = types.get(column, (0, ""))
+            if value is not None and isinstance(value, str) and oid not in _TEXTS:
+                raise InvalidInput(f"{table}.{column} takes no text: {value!r:.80}.")
+            one, form = encode(value, oid)
+            data.append(one)
+            formats.append(form)
+        return Call(sql, data, formats)
+
+    def _spec(self, table: str) -> TableSpec:
+        spec = self._specs.get(table)
+        if spec is None:
+            raise unknown_table(table)
+        return spec
+
+
+_TEXTS = frozenset({0, TEXT, 1043, TIMESTAMPTZ})
+
+
+def _find(
+    spec: TableSpec, where: Sequence[str], types: Mapping[str, ColumnType]
+) -> str:
+    matches: list[str] = []
+    number = 0
+    for column in where:
+        if column.endswith(" "):
+            matches.append(f"{quote(column[:-1])} IS NULL")
+        else:
+            number += 1
+            matches.append(f"{quote(column)} = ${number}")
+    order = ", ".join(
+        quote(column) + (' COLLATE "C"' if types.get(column, (0,))[0] == TEXT else "")
+        for column in spec.key
+    )
+    return (
+        f"SELECT {_list(spec.columns)} FROM {quote(spec.name)} "  # noqa: S608
+        f"{'WHERE ' + ' AND '.join(matches) if matches else ''} ORDER BY {order}"
+    )
+
+
+def _put(spec: TableSpec, types: Mapping[str, ColumnType]) -> str:
+    places = {column: f"${at}" for at, column in enumerate(spec.columns, 1)}
+    values = dict(places)
+    if spec.unique is not None:
+        # A value that another row has is put as NULL: the first row keeps it.
+        kind = types.get(spec.unique, (TEXT, "text"))[1]
+        taken = f"{places[spec.unique]}::{kind}"
+        own = ", ".join(f"o.{quote(column)}" for column in spec.key)
+        key = ", ".join(
+            f"{places[column]}::{types.get(column, (TEXT, 'text'))[1]}"
+            for column in spec.key
+        )
+        values[spec.unique] = (
+            f"CASE WHEN EXISTS (SELECT 1 FROM {quote(spec.name)} AS o "  # noqa: S608
+            f"WHERE o.{quote(spec.unique)} = {taken} AND ({own}) <> ({key})) "
+            f"THEN NULL ELSE {taken} END"
+        )
+    rest = [column for column in spec.columns if column not in spec.key]
+    changes = ", ".join(f"{quote(c)} = excluded.{quote(c)}" for c in rest)
+    return (
+        f"INSERT INTO {quote(spec.name)} ({_list(spec.columns)}) "  # noqa: S608
+        f"VALUES ({', '.join(values.values())}) "
+        f"ON CONFLICT ({_list(spec.key)}) "
+        + (f"DO UPDATE SET {changes}" if rest else "DO NOTHING")
+    )
+
+
+def _delete(spec: TableSpec) -> str:
+    match = " AND ".join(
+        f"{quote(column)} = ${at}" for at, column in enumerate(spec.key, 1)
+    )
+    return f"DELETE FROM {quote(spec.name)} WHERE {match}"  # noqa: S608
+
+
+def _list(names: Sequence[str]) -> str:
+    return ", ".join(quote(name) for name in names)
+
+
+def quote(name: str) -> str:
+    """Return an identifier as SQL has it."""
+    return '"' + name.replace('"', '""') + '"'

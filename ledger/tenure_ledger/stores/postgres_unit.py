@@ -1,0 +1,480 @@
+"""One transaction on PostgreSQL, sent as one call where nothing has to be asked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import blake2b
+from time import monotonic
+from types import TracebackType
+from typing import Self, TypeVar
+
+from tenure_ledger.errors import StoreUnavailable
+from tenure_ledger.rows import (
+    BodyRow,
+    Column,
+    CommandRow,
+    Conflict,
+    Doubtful,
+    EventRow,
+    Row,
+    RowChange,
+)
+from tenure_ledger.stores.postgres_columns import integer, rows, tail_rows
+from tenure_ledger.stores.postgres_connect import sql
+from tenure_ledger.stores.postgres_faults import at_write
+from tenure_ledger.stores.postgres_pending import Pending, Positions
+from tenure_ledger.stores.postgres_place import Place
+from tenure_ledger.stores.postgres_pool import Pool
+from tenure_ledger.stores.postgres_seen import Head, Seen
+from tenure_ledger.stores.postgres_tables import Tables, quote
+from tenure_ledger.stores.postgres_wire import (
+    Call,
+    ConnectionLost,
+    Result,
+    ServerError,
+    Wire,
+)
+
+__all__ = ["BODY", "CONFIRM", "TAIL", "PostgresUnit"]
+
+TAIL = sql("tail")
+BODY = sql("body")
+CONFIRM = Call(sql("confirm"))
+_HEAD = sql("head")
+_COMMAND = sql("command")
+_CHECK_HEAD = sql("check_head")
+_CHECK_VERSION = sql("check_version")
+_FIRST_POSITION = sql("first_position")
+_LOCK_TIMEOUT = sql("lock_timeout")
+_HOLD = sql("hold")
+_TRY_HOLD = sql("try_hold")
+_BEGIN = Call("BEGIN")
+_COMMIT = Call("COMMIT")
+_ROLLBACK = Call("ROLLBACK")
+# A writer holds this before it has a transaction id: the horizon rests on it.
+_AS_WRITER = Call("LOCK TABLE stored_events IN ROW EXCLUSIVE MODE")
+_ALONE = Call("LOCK TABLE stored_events IN SHARE ROW EXCLUSIVE MODE")
+
+_GRACE_SECONDS = 0.5
+"""How long past the deadline an answer is waited for: the server ends lock waits."""
+
+_E = TypeVar("_E", bound=BaseException)
+
+
+class PostgresUnit:
+    """Gather what is added, and send it with the commit.
+
+    Nothing holds others back meanwhile. What the unit has read, or has taken from what
+    the process saw last, is checked by the statements that write; the primary key
+    (stream, version) is the fence. A unit that ends without a commit has what it took
+    so checked too, so that no refusal rests on memory.
+    """
+
+    def __init__(
+        self,
+        pool: Pool,
+        place: Place,
+        tables: Tables,
+        seen: Seen,
+        deadline_seconds: float,
+    ) -> None:
+        self._pool = pool
+        self._place = place
+        self._tables = tables
+        self._seen = seen
+        self._deadline_seconds = deadline_seconds
+        self._until = 0.0
+        self._wire: Wire | None = None
+        self._over: BaseException | None = StoreUnavailable("This unit is not begun.")
+        self._pending = Pending()
+        self._heads: dict[str, Head] = {}
+        """Of streams, as this unit has them: what it decides rests on them."""
+        self._assumed: set[str] = set()
+        """Those heads that were not asked for."""
+        self._rests: dict[str, int] = {}
+        """Versions of the streams that the unit's decisions rest on, its own apart."""
+        self._held: set[str] = set()
+        """What it has locked."""
+        self._unsafe: set[str] = set()
+        """Streams that were read and that the standbys may not have to their end."""
+        self._first: int | None = None
+        self._confirms = False
+
+    def __enter__(self) -> Self:
+        self._until = monotonic() + self._deadline_seconds
+        self._wire = self._pool.take(self._until)
+        self._over = None
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        try:
+            if error is None and self._over is None:
+                self._leave()
+        finally:
+            self._end()
+
+    def __del__(self) -> None:
+        # A signal between two lines of `with` can leave a unit that nobody exits.
+        if self._wire is not None:
+            self._wire.close()
+
+    def tail(self, stream: str, version: int) -> Sequence[EventRow]:
+        """Return the stream's rows with a version >= ``version``, in order."""
+        self._go_on()
+        own = stream in self._pending.heads
+        if own:
+            self._flush()
+        else:
+            self._wait_in_line(stream)
+        values = [stream.encode(), b"%d" % version]
+        (result,) = self._read(Call(TAIL, values, (1, 0)))
+        found = tail_rows(result, stream)
+        if not own:
+            if found:
+                self._saw(stream, (found[-1].version, found[-1].hash))
+            elif version <= 1:
+                self._saw(stream, None)
+        return found
+
+    def head(self, stream: str) -> tuple[int, bytes] | None:
+        """Return version and hash of the stream's last row, None when it has none."""
+        self._go_on()
+        own = self._pending.heads.get(stream)
+        if own is not None:
+            if stream not in self._heads:
+                self._flush()
+                return self._ask_head(stream)
+            before = self._heads[stream]
+            return own if before is None or before[0] < own[0] else before
+        if stream in self._heads:
+            return self._heads[stream]
+        if not self._wait_in_line(stream):
+            known = self._seen.head(stream)
+            if known is not None:
+                self._assumed.add(stream)
+                self._heads[stream] = known[0]
+                return known[0]
+        head = self._ask_head(stream)
+        self._saw(stream, head)
+        return head
+
+    def command(self, stream: str, command_id: str) -> CommandRow | None:
+        """Return the accepted command of that id, in this unit or before it."""
+        self._go_on()
+        added = self._pending.commands.get((stream, command_id))
+        if added is not None:
+            return added
+        values = [stream.encode(), command_id.encode()]
+        (result,) = self._read(Call(_COMMAND, values, (1, 1)))
+        for row in rows(result):
+            if self._pool.synchronous:
+                self._unsafe.add(stream)
+            return CommandRow._make(row)
+        return None
+
+    def body(self, stream: str, digest: str) -> bytes | None:
+        """Return the stored body, None when it was erased or never stored."""
+        self._go_on()
+        added = self._pending.body(stream, digest)
+        if added is not None:
+            return added[0]
+        (result,) = self._read(Call(BODY, [stream.encode(), digest.encode()], (1, 1)))
+        return result.get_value(0, 0) if result.ntuples else None
+
+    def rows(self, table: str, where: Mapping[str, Column]) -> Sequence[Row]:
+        """Return a table's rows with these values, by key. Raises InvalidInput.
+
+        Who reads a table so holds back others who do, and who write a kept one.
+        """
+        self._go_on()
+        query = self._tables.select(table, where)
+        self._flush()
+        held = f"table {table}"
+        calls = [query]
+        if held not in self._held:
+            lock = Call(f"LOCK TABLE {quote(table)} IN SHARE MODE")
+            if not self._tables.is_kept(table):
+                lock = self._hold(_HOLD, held)
+            calls.insert(0, lock)
+        results = self._send(calls)
+        self._held.add(held)
+        return list(rows(results[-1]))
+
+    def add(
+        self,
+        events: Sequence[EventRow],
+        command: CommandRow | None,
+        bodies: Sequence[BodyRow] = (),
+        changes: Iterable[RowChange] = (),
+        erase: Sequence[str] = (),
+    ) -> Sequence[int]:
+        """Add one command's rows; what it erases goes first, its own bodies stay.
+
+        Raises Conflict, RowRefused: what only the server can tell, at the commit.
+        """
+        self._go_on()
+        pending = self._pending
+        try:
+            first = pending.add_events(events)
+            if command is not None:
+                self._tables.check_all_kept(self._place.name)
+                pending.add_command(command)
+            for stream in erase:
+                pending.erase(stream)
+            for body in bodies:
+                pending.add_body(body)
+            for change in changes:
+                pending.calls.append(self._tables.change(change))
+            if self._in_transaction:
+                self._flush()
+        except BaseException as error:
+            self._over = self._over or error
+            raise
+        return Positions(self._first_position, first, len(events))
+
+    def expect(self, reads: Mapping[str, int]) -> None:
+        """Have it checked by the commit that these streams are at these versions."""
+        self._go_on()
+        for stream, version in reads.items():
+            own = self._pending.heads.get(stream)
+            if own is None:
+                self._rests[stream] = version
+            if own is not None or stream in self._heads:
+                head = own or self._heads[stream]
+                if version != (0 if head is None else head[0]):
+                    raise self._failed(Conflict(f"{stream} has moved meanwhile."))
+
+    def confirm(self) -> None:
+        """Write a word into the log that means nothing: standbys must have it too."""
+        self._go_on()
+        self._confirms = True
+
+    def commit(self) -> None:
+        """Make everything durable.
+
+        Raises Conflict, RowRefused, Contended (nothing is written), Doubtful, or a
+        fault when nothing was written.
+        """
+        self._go_on()
+        holds = self._holds()
+        begins = _ALONE in holds and not self._in_transaction
+        calls = [*([_BEGIN] if begins else []), *holds, *self._checks()]
+        events_at = len(calls)
+        has_events = bool(self._pending.events)
+        calls += self._pending.take(self._heads)
+        if self._confirms:
+            calls.append(CONFIRM)
+        if begins or self._in_transaction:
+            calls.append(_COMMIT)
+        if calls:
+            results = self._send(calls, committing=True)
+            if has_events and self._first is None:
+                self._first = _first_of(calls[events_at], results[events_at])
+        for stream, head in self._pending.heads.items():
+            known = self._heads.get(stream)
+            if stream in self._heads and (known is None or known[0] < head[0]):
+                self._seen.saw(stream, head)
+            else:
+                self._seen.forget([stream])
+            self._seen.won(stream)
+        if self._pool.synchronous and calls:
+            self._made_safe()
+            for stream, head in self._pending.heads.items():
+                self._seen.made_safe(stream, head)
+        self._over = StoreUnavailable("This unit is committed: begin another.")
+
+    def _leave(self) -> None:
+        """Make sure of what was read, where nothing is committed with it."""
+        calls = self._checks() if self._assumed else []
+        if self._unsafe:
+            calls.append(CONFIRM)
+        if calls and not self._in_transaction:
+            self._send(calls)
+            self._made_safe()
+
+    def _made_safe(self) -> None:
+        assert self._wire is not None  # noqa: S101  the unit is begun
+        if self._unsafe and self._wire.doubtful:
+            raise self._failed(Conflict("What was read is not on a standby yet."))
+        for stream in self._unsafe:
+            self._seen.made_safe(stream, self._heads.get(stream))
+
+    @property
+    def _in_transaction(self) -> bool:
+        return self._wire is not None and self._wire.in_transaction
+
+    def _go_on(self) -> None:
+        if self._over is not None:
+            raise self._over
+
+    def _saw(self, stream: str, head: Head) -> None:
+        """Take in what was asked for. Raises Conflict if it has moved meanwhile."""
+        self._seen.saw(stream, head)
+        if self._heads.get(stream, head) != head:
+            raise self._failed(Conflict(f"{stream} has moved meanwhile."))
+        self._heads[stream] = head
+        self._assumed.discard(stream)
+        if self._pool.synchronous and not self._seen.is_safe(stream, head):
+            self._unsafe.add(stream)
+
+    def _ask_head(self, stream: str) -> Head:
+        (result,) = self._read(Call(_HEAD, [stream.encode()], [1]))
+        for version, hashed in rows(result):
+            assert isinstance(version, int)  # noqa: S101  its column
+            assert isinstance(hashed, bytes)  # noqa: S101  its column
+            return version, hashed
+        return None
+
+    def _wait_in_line(self, stream: str) -> bool:
+        """Hold the stream if it is fought over; say whether it must be asked for."""
+        if not self._seen.must_wait_in_line(stream):
+            return False
+        held = f"line {stream}"
+        if held not in self._held:
+            # Who holds one already waits for no other: two would wait for each other.
+            wait = not any(one.startswith("line ") for one in self._held)
+            self._held.add(held)
+            self._flush()
+            self._send([self._hold(_HOLD if wait else _TRY_HOLD, held)])
+        return True
+
+    def _first_position(self) -> int:
+        """Return the position of the unit's first event."""
+        if self._first is None:
+            self._go_on()
+            self._flush()
+            (result,) = self._send([Call(_FIRST_POSITION)])
+            self._first = integer(result.get_value(0, 0))
+        return self._first
+
+    def _flush(self) -> None:
+        """Send what was added, in an explicit transaction."""
+        calls: list[Call] = []
+        if not self._in_transaction:
+            calls += [_BEGIN, _AS_WRITER]
+        if self._pending.events or self._pending.calls:
+            calls += [*self._holds(), *self._checks()]
+            calls += self._pending.take(self._heads)
+        if calls:
+            self._send(calls)
+
+    def _holds(self) -> list[Call]:
+        """Return the calls that keep what the unit rests on as it is.
+
+        A writer of one stream needs none. One that also reads what it does not write
+        takes locks against others of its kind: two could else each rest on what the
+        other changes. One that puts rows and no events keeps every writer out.
+        """
+        written = self._pending.heads
+        resting = self._rests.keys() - written.keys()
+        if not resting or not (written or self._pending.calls):
+            return []
+        if not written and not self._pending.commands:
+            return [_ALONE]
+        wanted = {f"stream {stream}" for stream in (*resting, *written)} - self._held
+        self._held |= wanted
+        return [self._hold(_HOLD, what) for what in sorted(wanted)]
+
+    def _checks(self) -> list[Call]:
+        """Return the calls that end the transaction if something has moved."""
+        calls: list[Call] = []
+        for stream, version in self._rests.items():
+            if stream not in self._heads and stream not in self._pending.heads:
+                values: list[bytes | None] = [stream.encode(), b"%d" % version]
+                calls.append(Call(_CHECK_VERSION, values, (1, 0)))
+        for stream, head in self._heads.items():
+            following = 1 if head is None else head[0] + 1
+            first = self._pending.first.get(stream)
+            # The row that comes next is its own check (`Pending.take`).
+            if stream not in self._pending.heads or first not in (None, following):
+                values = [stream.encode(), None if head is None else head[1]]
+                calls.append(Call(_CHECK_HEAD, values, (1, 1)))
+        return calls
+
+    def _hold(self, how: str, what: str) -> Call:
+        key = blake2b(f"tenure {self._place.schema} {what}".encode(), digest_size=8)
+        number = int.from_bytes(key.digest(), "big", signed=True)
+        return Call(how, [b"%d" % number], [0])
+
+    def _read(self, call: Call) -> list[Result]:
+        """Ask for something; a connection that was cut while idle is replaced."""
+        while True:
+            try:
+                return self._send([call])
+            except StoreUnavailable:
+                wire = self._wire
+                lost = wire is not None and wire.broken and not wire.in_transaction
+                if not lost or self._held or monotonic() >= self._until:
+                    raise
+                self._end()
+                self._wire = self._pool.take(self._until)
+                self._over = None
+
+    def _send(self, calls: list[Call], *, committing: bool = False) -> list[Result]:
+        """Send the calls in one go. What the server says against it ends the unit."""
+        wire = self._wire
+        assert wire is not None  # noqa: S101  the unit is begun
+        timeout = self._timeout(wire)
+        begins = calls[0] is _BEGIN
+        try:
+            results = wire.run(
+                timeout + calls, max(self._until, monotonic()) + _GRACE_SECONDS
+            )
+        except (ServerError, ConnectionLost) as error:
+            wire.lock_timeout_ms = -1
+            wire.in_transaction = wire.in_transaction or begins
+            raise self._failed(
+                at_write(error, self._place.name, committing=committing)
+            ) from error
+        if begins:
+            wire.in_transaction = True
+        if calls[-1] is _COMMIT:
+            wire.in_transaction = False
+        if committing and wire.doubtful:
+            raise self._failed(
+                Doubtful(f"A commit on {self._place.name} did not wait for a standby.")
+            )
+        return results[len(timeout) :]
+
+    def _timeout(self, wire: Wire) -> list[Call]:
+        """Return what sets how long the server waits for locks, if that is due."""
+        left = max((self._until - monotonic()) * 1000, 1)
+        # In steps, so that it is rarely set.
+        milliseconds = int(1.25 ** math.floor(math.log(left, 1.25))) or 1
+        if wire.lock_timeout_ms == milliseconds:
+            return []
+        wire.lock_timeout_ms = milliseconds
+        return [Call(_LOCK_TIMEOUT, [b"%d" % milliseconds], [0])]
+
+    def _failed(self, failure: _E) -> _E:
+        self._over = failure
+        streams = {*self._heads, *self._rests, *self._pending.heads}
+        if isinstance(failure, Conflict):
+            self._seen.lost(streams)
+        else:
+            self._seen.forget(streams)
+        return failure
+
+    def _end(self) -> None:
+        """Undo what is not committed, and give the connection back."""
+        wire, self._wire = self._wire, None
+        if wire is None:
+            return
+        if wire.in_transaction and not wire.broken:
+            try:
+                wire.run([_ROLLBACK], monotonic() + _GRACE_SECONDS)
+                wire.in_transaction = False
+            except (ServerError, ConnectionLost):
+                wire.close()
+        self._pool.give(wire)
+
+
+def _first_of(call: Call, result: Result) -> int:
+    """Return the position of the unit's first event, from that of any."""
+    return integer(result.get_value(0, 0)) - int(call.values[0] or b"0")

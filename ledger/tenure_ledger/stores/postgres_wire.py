@@ -1,0 +1,245 @@
+"""One connection to a server: prepared statements, many of them in one round trip.
+
+On libpq itself (`psycopg.pq`): what a cursor does for each statement costs more than
+the server does. Every call has a deadline of its own, since no setting of the server
+or of libpq bounds a COMMIT that waits for a standby (design section 12).
+"""
+
+from __future__ import annotations
+
+import select
+from collections.abc import Sequence
+from time import monotonic
+from typing import NamedTuple
+
+from psycopg import Error, pq
+from psycopg.pq import abc
+
+__all__ = ["Call", "ConnectionLost", "Result", "ServerError", "Wire", "connected"]
+
+Result = abc.PGresult
+
+_CANCELLED_WAIT = "01000"
+"""Of the warning with which a COMMIT ends that did not wait for its standby."""
+_BINARY = 1
+
+
+class Call(NamedTuple):
+    """One statement, and the values of its parameters."""
+
+    sql: str
+    values: Sequence[bytes | None] = ()
+    formats: Sequence[int] = ()
+    """Of each value: 0 as text, 1 as binary."""
+
+
+class ConnectionLost(Exception):  # noqa: N818  what happened, not what to call it
+    """The connection is gone: what was sent may have been done, or not."""
+
+
+class ServerError(Exception):
+    """The server refused a statement; nothing of the transaction is kept."""
+
+    def __init__(self, result: Result) -> None:
+        super().__init__(result.get_error_message().strip())
+        self.code = _field(result, pq.DiagnosticField.SQLSTATE)
+        self.table = _field(result, pq.DiagnosticField.TABLE_NAME)
+        self.fatal = _field(result, pq.DiagnosticField.SEVERITY_NONLOCALIZED) not in (
+            "ERROR",
+            "",
+        )
+
+
+class Wire:
+    """A connection; one thread at a time uses it."""
+
+    def __init__(self, raw: abc.PGconn) -> None:
+        self._raw = raw
+        raw.nonblocking = 1
+        raw.notice_handler = self._notice
+        raw.enter_pipeline_mode()
+        self._poll = select.poll()
+        self._poll.register(raw.socket, select.POLLIN)
+        self._names: dict[str, bytes] = {}
+        self.in_transaction = False
+        """An explicit transaction is open: BEGIN was sent."""
+        self.lock_timeout_ms = 0
+        """The server's setting, as far as it is known; -1: it is not."""
+        self.doubtful = False
+        """A COMMIT of the last `run` ended without the standby's word."""
+
+    @property
+    def broken(self) -> bool:
+        """Say whether nothing can be sent any more."""
+        return self._raw.status != pq.ConnStatus.OK
+
+    @property
+    def backend_pid(self) -> int:
+        """The server's process."""
+        return self._raw.backend_pid
+
+    def stale(self) -> bool:
+        """Say whether the server has ended what nobody was using."""
+        if self.broken:
+            return True
+        if not self._poll.poll(0):
+            return False
+        try:
+            self._raw.consume_input()
+        except Error:
+            return True
+        return self.broken
+
+    def close(self) -> None:
+        """Close the connection, which ends what it was doing for the server."""
+        self._raw.finish()
+
+    def run(self, calls: Sequence[Call], deadline: float) -> list[Result]:
+        """Send all calls and one sync; return one result for each.
+
+        Outside of an explicit transaction they are one transaction, which the sync
+        commits. Raises ServerError, ConnectionLost.
+        """
+        self.doubtful = False
+        new: list[str] = []
+        try:
+            for call in calls:
+                name = self._names.get(call.sql)
+                if name is None:
+                    name = self._prepare(call.sql)
+                    new.append(call.sql)
+                self._raw.send_query_prepared(
+                    name, call.values, call.formats, result_format=_BINARY
+                )
+            self._raw.pipeline_sync()
+            answers = self._receive(deadline)
+        except Error as error:
+            self.close()
+            raise ConnectionLost(str(error).strip()) from error
+        except BaseException:
+            # Nobody knows what was answered to what.
+            self.close()
+            raise
+        return self._results(answers, calls, new)
+
+    def script(self, text: str, deadline: float) -> None:
+        """Run several statements as they stand, without values."""
+        try:
+            self._raw.exit_pipeline_mode()
+            self._raw.send_query(text.encode())
+            answers = self._receive(deadline)
+            self._raw.enter_pipeline_mode()
+        except Error as error:
+            self.close()
+            raise ConnectionLost(str(error).strip()) from error
+        except BaseException:
+            self.close()
+            raise
+        for answer in answers:
+            if answer.status == pq.ExecStatus.FATAL_ERROR:
+                raise ServerError(answer)
+
+    def _prepare(self, sql: str) -> bytes:
+        name = b"t%d" % len(self._names)
+        self._names[sql] = name
+        self._raw.send_prepare(name, sql.encode())
+        return name
+
+    def _receive(self, deadline: float) -> list[Result]:
+        raw, poll, answers = self._raw, self._poll, list[Result]()
+        unsent = raw.flush()
+        while True:
+            while raw.is_busy():
+                if unsent:
+                    poll.modify(raw.socket, select.POLLIN | select.POLLOUT)
+                left = deadline - monotonic()
+                if left <= 0 or not poll.poll(left * 1000 + 1):
+                    raise ConnectionLost("the server did not answer in time")
+                raw.consume_input()
+                if unsent:
+                    unsent = raw.flush()
+                    poll.modify(
+                        raw.socket,
+                        select.POLLIN | select.POLLOUT if unsent else select.POLLIN,
+                    )
+            answer = raw.get_result()
+            if answer is None:
+                # Between two statements; at the end, outside of a pipeline.
+                if raw.pipeline_status == pq.PipelineStatus.OFF:
+                    return answers
+                if raw.status != pq.ConnStatus.OK:
+                    raise ConnectionLost(raw.get_error_message().strip())
+                continue
+            if answer.status == pq.ExecStatus.PIPELINE_SYNC:
+                return answers
+            answers.append(answer)
+
+    def _results(
+        self, answers: list[Result], calls: Sequence[Call], new: list[str]
+    ) -> list[Result]:
+        """Return the statements' own results, without those of their preparation."""
+        results: list[Result] = []
+        failed: Result | None = None
+        waiting = set(new)
+        at = iter(answers)
+        for call in calls:
+            if call.sql in waiting:
+                waiting.discard(call.sql)
+                answer = next(at, None)
+                if answer is None or answer.status != pq.ExecStatus.COMMAND_OK:
+                    self._names.pop(call.sql, None)
+                    failed = failed or answer
+            answer = next(at, None)
+            if answer is None:
+                break
+            if answer.status == pq.ExecStatus.FATAL_ERROR:
+                failed = failed or answer
+            results.append(answer)
+        for answer in at:
+            # What only the commit itself could find.
+            failed = failed or answer
+        if failed is None and len(results) == len(calls):
+            return results
+        if self.broken or failed is None:
+            self.close()
+        if failed is None:
+            raise ConnectionLost("the server did not answer everything")
+        raise ServerError(failed)
+
+    def _notice(self, notice: Result) -> None:
+        if _field(notice, pq.DiagnosticField.SQLSTATE) == _CANCELLED_WAIT:
+            self.doubtful = True
+
+
+def connected(conninfo: str, deadline: float) -> Wire:
+    """Open a connection. Raises ConnectionLost."""
+    raw: abc.PGconn | None = None
+    try:
+        raw = pq.PGconn.connect_start(conninfo.encode())
+        _connect(raw, deadline)
+        return Wire(raw)
+    except BaseException as error:
+        if raw is not None:
+            raw.finish()
+        if isinstance(error, Error):
+            raise ConnectionLost(str(error).strip()) from error
+        raise
+
+
+def _connect(raw: abc.PGconn, deadline: float) -> None:
+    while True:
+        status = raw.connect_poll()
+        if status == pq.PollingStatus.OK:
+            return
+        if status == pq.PollingStatus.FAILED or raw.status == pq.ConnStatus.BAD:
+            raise ConnectionLost(raw.get_error_message().strip())
+        reading = status == pq.PollingStatus.READING
+        poll = select.poll()
+        poll.register(raw.socket, select.POLLIN if reading else select.POLLOUT)
+        left = deadline - monotonic()
+        if left <= 0 or not poll.poll(left * 1000 + 1):
+            raise ConnectionLost("no connection in time")
+
+
+def _field(result: Result, field: pq.DiagnosticField) -> str:
+    return (result.error_field(field) or b"").decode(errors="replace")

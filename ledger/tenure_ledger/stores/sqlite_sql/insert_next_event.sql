@@ -1,0 +1,2 @@
+INSERT INTO stored_events (originator_id, originator_version, topic, state, hash)
+VALUES (?, ?, ?, ?, ?)
