@@ -19,7 +19,7 @@ RACER = """
     store.close()
     say("ready")
     hear()
-    race(sys.argv[1], {name!r}, {steps})
+    race(url, {name!r}, {steps})
     say("done")
 """
 STEPS = 250
