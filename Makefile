@@ -23,7 +23,7 @@ $(READY): pyproject.toml constraints.txt
 		PIP_DISABLE_PIP_VERSION_CHECK=1 $(BIN)/python -m pip install --quiet --editable '.[dev]'
 	@touch $(READY)
 
-demo: $(READY) ## a relay with late leftovers, the rule of flags that dies of them, a SIGKILL
+demo: $(READY) ## a relay with late leftovers, the rule of flags that dies of them, SIGKILL, recovery
 	@$(BIN)/tenure demo
 
 test: $(READY) ## run the tests
@@ -51,10 +51,11 @@ wheel: $(READY)
 prove: $(READY) ## the proofs that need minutes, root or a browser
 	$(BIN)/python -m pytest --prove -m prove
 
-bench: $(READY) ## measure the ledger, the tables and the gate on this machine
+bench: $(READY) ## measure the ledger, the tables, the gate and recovery on this machine
 	$(BIN)/python bench/ledger.py
 	$(BIN)/python bench/projections.py
 	$(BIN)/python bench/gate.py
+	$(BIN)/python bench/recovery.py
 
 clean: ## remove the environment and what the tools leave behind
 	rm -rf $(VENV) build dist htmlcov .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -44,7 +44,8 @@ settings.load_profile("tenure")
 @pytest.fixture(params=STORES)
 def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
     """Give an empty ledger on each store."""
-    bare = getattr(request.module, "BARE", False)
+    module: object = request.node.getparent(pytest.Module).obj
+    bare = getattr(module, "BARE", False)
     opened = World(request.param, tmp_path, bare=bare)
     yield opened
     opened.close()
@@ -66,24 +67,37 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         )
 
 
-def runs(item: pytest.Item, asked: Sequence[str]) -> bool:
-    """Say whether the test runs on its store in this run."""
+def runs(item: pytest.Item, asked: Sequence[str], seeded: set[str]) -> bool:
+    """Say whether the test runs on its store in this run.
+
+    Of several seeds, or tables, one runs on PostgreSQL: ``seeded`` has the tests that
+    had theirs.
+    """
     callspec = getattr(item, "callspec", None)
     given: dict[str, object] = {} if callspec is None else callspec.params
     stores = [value for value in given.values() if value in STORES]
     if asked:
         return all(store in asked for store in stores)
     path = PurePath(item.path)
-    return "postgres" not in stores or any(path.match(one) for one in ON_POSTGRES)
+    if "postgres" not in stores:
+        return True
+    if given.keys() & {"seed", "table"}:
+        test = item.nodeid.partition("[")[0]
+        if test in seeded:
+            return False
+        seeded.add(test)
+    return any(path.match(one) for one in ON_POSTGRES)
 
 
 def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
 ) -> None:
     asked = os.environ.get("TENURE_TEST_STORES", "").split()
-    elsewhere = [item for item in items if not runs(item, asked)]
-    config.hook.pytest_deselected(items=elsewhere)
-    items[:] = [item for item in items if runs(item, asked)]
+    seeded: set[str] = set()
+    here = [item for item in items if runs(item, asked, seeded)]
+    kept = {id(item) for item in here}
+    config.hook.pytest_deselected(items=[one for one in items if id(one) not in kept])
+    items[:] = here
     for name, why in ON_REQUEST.items():
         if config.getoption(f"--{name}"):
             continue

@@ -6,9 +6,19 @@ record (design section 6).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tenure_gate.due import write_due
 from tenure_gate.journal import JournalSnapshot
-from tenure_gate.looking import Asked, Judged, Settings, hindrance, look
+from tenure_gate.looking import (
+    Asked,
+    Judged,
+    Settings,
+    could_act,
+    hindrance,
+    look,
+)
+from tenure_gate.notices import told_texts
 from tenure_gate.refusals import NothingToSay
 from tenure_gate.steps import Look, ReadBody, Steps
 from tenure_gate.turns import Split, split
@@ -18,6 +28,9 @@ from tenure_ledger.decisions.work import fence, unfenced
 from tenure_ledger.folds.stream import State
 
 __all__ = ["call"]
+
+_NAMED = 5
+"""As many open requests the text of a refusal names."""
 
 
 def call(settings: Settings, asked: Asked) -> Steps[View]:
@@ -35,7 +48,8 @@ def call(settings: Settings, asked: Asked) -> Steps[View]:
         if parts is None:
             # Once, by the first look: what this call starts itself has no answer in a
             # list that was made before.
-            parts = split(asked.messages, settings.reader, journal)
+            own = len(asked.messages) - 1 if asked.side else None
+            parts = split(asked.messages, settings.reader, journal, instruction=own)
         judged = look(settings, asked, parts, journal)
         if not asked.writes or not (yield from write_due(settings, asked, judged)):
             return (yield from _leave(settings, asked, judged))
@@ -47,13 +61,24 @@ def _leave(settings: Settings, asked: Asked, judged: Judged) -> Steps[View]:
     why = hindrance(asked, judged)
     if why is None:
         return view
+    others = () if asked.side else could_act(judged)
     raise NothingToSay(
-        f"do not call the model for {asked.owner}: {why.text}",
+        f"do not call the model for {asked.owner}: {why.text}{_instead(others)}",
         reason=why.code,
         verdict=judged.verdict,
         view=view,
         version=judged.journal.version,
+        open=others,
     )
+
+
+def _instead(others: Sequence[str]) -> str:
+    """Say which requests could be the acting one, the first few by name."""
+    if not others:
+        return ""
+    named = ", ".join(others[:_NAMED]) + (", …" if len(others) > _NAMED else "")
+    are = "is" if len(others) == 1 else "are"
+    return f"; {named} {are} admitted and open: pass acting={others[0]!r}"
 
 
 def _view(settings: Settings, asked: Asked, judged: Judged) -> Steps[View]:
@@ -74,5 +99,5 @@ def _view(settings: Settings, asked: Asked, judged: Judged) -> Steps[View]:
         journal,
         acting=acting,
         handover=handover,
-        notices=[notice.text for notice in told],
+        notices=told_texts(told),
     )

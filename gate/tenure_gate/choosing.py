@@ -32,6 +32,8 @@ class Choice(NamedTuple):
     """Messages that say this instead."""
     replaced: int | None
     """Where the note for the history stands; None: no history is left out for one."""
+    joined: dict[int, int]
+    """Requests that are part of one execution with an earlier one: its place."""
 
 
 def choose(
@@ -50,6 +52,7 @@ def choose(
     above, below = {**_ALWAYS}, {**_BELOW}
     history: set[int] = set()
     texts: dict[int, str] = {}
+    parts: list[tuple[int, str]] = []
     for turn, verdict in zip(split.requests, verdicts, strict=True):
         name = None if verdict is None else verdict.name
         passes = name is None or name in ANSWERED
@@ -62,13 +65,39 @@ def choose(
         below[place] = passes or (name == "history" and keep_history)
         if floor:
             above[place] = passes and _goes_on(turn, name, acting, journal)
+        known = None if verdict is None else verdict.known
+        if known is not None and (lead := known.absorbed_by or known.into) is not None:
+            parts.append((place, lead))
     homes = split.homes
     kept = [below[home] for home in homes[floor:]]
     if floor:
         kept = [above[home] for home in homes[:floor]] + kept
     for index, parent in split.parents.items():
         kept[index] = kept[index] and not _of_leftover(parent, journal)
-    return Choice(kept, texts, _note_index(homes, kept, history, floor))
+    for index, call in split.beside.items():
+        kept[index] = kept[call]
+    joined = _join(parts, split.keys, journal) if parts else {}
+    return Choice(kept, texts, _note_index(homes, kept, history, floor), joined)
+
+
+def _join(
+    parts: Sequence[tuple[int, str]],
+    keys: Sequence[str | None],
+    journal: JournalSnapshot,
+) -> dict[int, int]:
+    """Return for each part of an execution the place of its first one in the list."""
+    leads: dict[str, list[int]] = {}
+    for place, lead in parts:
+        path = {keys[place]}
+        while lead not in path:
+            path.add(lead)
+            known = journal.execution(lead)
+            lead = (known and (known.absorbed_by or known.into)) or lead  # noqa: PLW2901  the last of them
+        leads.setdefault(lead, []).append(place)
+    for place, key in enumerate(keys):
+        if key in leads:
+            leads[key].append(place)
+    return {place: min(places) for places in leads.values() for place in places}
 
 
 def _note_index(

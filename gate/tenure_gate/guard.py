@@ -149,5 +149,8 @@ def failure(target: InterruptTarget, what: str) -> RelayGateFailure:
         f"the guard was asked to stop message {target.key.physical_user_message_id} of "
         f"{target.owner} (interrupt {target.interrupt_id}) and {what}: do not call the "
         "model; mend the guard and apply again, or give the interrupt up by "
-        "settle_interrupt"
+        "settle_interrupt",
+        owner=target.owner,
+        interrupt_id=target.interrupt_id,
+        key=target.key.physical_user_message_id,
     )

@@ -32,6 +32,7 @@ __all__ = [
     "Judged",
     "MissingIdPolicy",
     "Settings",
+    "could_act",
     "hindrance",
     "look",
 ]
@@ -84,7 +85,7 @@ def look(
     settings: Settings, asked: Asked, split: Split, journal: JournalSnapshot
 ) -> Judged:
     """Judge every request. Raises `InvalidInput` for one without an id."""
-    requests = _requests(settings.reader, asked, split)
+    requests = _requests(settings.reader, asked, split, journal)
     keys = split.keys[: len(requests)]
     acting = None if asked.side else _place(asked.acting, journal, keys)
     served = serving(journal, None if acting is None else keys[acting])
@@ -100,11 +101,21 @@ def look(
     return Judged(journal, split, verdicts, names, acting)
 
 
-def _requests(reader: MessageReader, asked: Asked, split: Split) -> Sequence[Turn]:
+def _requests(
+    reader: MessageReader, asked: Asked, split: Split, journal: JournalSnapshot
+) -> Sequence[Turn]:
     """Return what is to be judged: a side call's own instruction is no request."""
     if not asked.side:
         return split.requests
     last = len(asked.messages) - 1
+    name = reader.id(asked.messages[last])
+    if name is not None and journal.execution(name) is not None:
+        msg = (
+            f"side: the last message is the host's own instruction, and {name} is on "
+            f"record as a message of {asked.owner}: put your instruction behind it, "
+            "under an id of its own or none"
+        )
+        raise InvalidInput(msg, index=last, key=name)
     if split.requests and split.requests[-1].index == last:
         return split.requests[:-1]
     if reader.role(asked.messages[last]) == "system":
@@ -133,6 +144,18 @@ def _check_ids(
         if verdict.name == "missing_physical_id" and (refused or turn.human):
             msg = f"message {turn.index}: {verdict.explain()}"
             raise InvalidInput(msg, index=turn.index, verdict=verdict)
+
+
+def could_act(judged: Judged) -> tuple[str, ...]:
+    """Return the ids of the list's requests that a model may be called for now."""
+    journal, open_to = judged.journal, {*ANSWERED, "queued"}
+    return tuple(
+        verdict.key
+        for verdict in judged.verdicts
+        if verdict.key is not None
+        and verdict.name in open_to
+        and may_act(journal, verdict.key) is None
+    )
 
 
 def hindrance(asked: Asked, judged: Judged) -> Hindrance | None:

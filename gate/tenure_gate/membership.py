@@ -13,8 +13,10 @@ from typing import Literal, NamedTuple
 
 from tenure_gate.journal import JournalSnapshot
 from tenure_gate.verdicts import ListFacts, RequestFacts, Verdict, VerdictName
+from tenure_ledger.errors import InvalidInput
 from tenure_ledger.folds.executions import Execution
 from tenure_ledger.folds.recovery import CANCELLING
+from tenure_ledger.values import check_id, kind_of
 
 __all__ = [
     "Hindrance",
@@ -36,10 +38,36 @@ def is_admitted_successor_request(
     """Say whether an admission of this message lies above that cut.
 
     The seed's one question. A later cut does not change the answer for this one; 0
-    stands before every cut.
+    stands before every cut. Raises `InvalidInput`: a wrong argument is no "no".
     """
+    _check_question(durable_cut_version, physical_message_id, journal)
     known = journal.executions.get(physical_message_id)
     return known is not None and known.admitted > durable_cut_version
+
+
+def _check_question(version: object, message_id: object, journal: object) -> None:
+    """Raise `InvalidInput` that says what to pass."""
+    if not isinstance(journal, JournalSnapshot):
+        msg = (
+            "journal must be a JournalSnapshot: pass JournalSnapshot.of("
+            f"ledger.fresh_state(owner)), not {kind_of(journal)}"
+        )
+        raise InvalidInput(msg)
+    if not isinstance(version, int) or isinstance(version, bool) or version < 0:
+        shown = version if type(version) is int else kind_of(version)
+        msg = (
+            "durable_cut_version must be a version in the owner's stream: pass "
+            f"journal.cut_version, or a Cut's .version, not {shown}"
+        )
+        raise InvalidInput(msg)
+    if not isinstance(message_id, str):
+        msg = (
+            "physical_message_id must be a message's id as text: pass a key's "
+            "physical_user_message_id, or the message_id of a First, not "
+            f"{kind_of(message_id)}"
+        )
+        raise InvalidInput(msg)
+    check_id("physical_message_id", message_id)
 
 
 def judge(

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from msgspec import Struct
-from msgspec.structs import replace
-
 from tenure_gate.journal import JournalSnapshot
+from tenure_gate.pairing import Pairing
 from tenure_gate.readers import Message, MessageReader, hear, ids
 from tenure_ledger.errors import InvalidInput, KeyReused
 from tenure_ledger.folds.executions import Execution
@@ -21,7 +19,6 @@ __all__ = [
     "NOTHING",
     "PREFIX",
     "SYSTEM",
-    "Answer",
     "Reading",
 ]
 
@@ -37,16 +34,6 @@ NOTHING = -5
 """Results and nothing else."""
 
 
-class Answer(Struct, frozen=True, gc=False):
-    """A tool result that stands in another message than its call."""
-
-    result: int
-    """Which of the results of its message it is, from 0."""
-    call_id: str
-    call: int | None
-    """Index of the message that made the call; None: no message of the list did."""
-
-
 class Reading:
     """What is known of the list so far; `read` makes it whole."""
 
@@ -55,9 +42,11 @@ class Reading:
         messages: Sequence[Message],
         reader: MessageReader,
         journal: JournalSnapshot | None,
+        instruction: int | None,
     ) -> None:
         self._messages = messages
         self._reader = reader
+        self._instruction = instruction
         self._executions: Mapping[str, Execution] = {}
         if journal is not None:
             self._executions = journal.executions
@@ -71,23 +60,24 @@ class Reading:
         above."""
         self.spoken: list[int] = []
         """Indices of the answers."""
-        self.answers: dict[int, tuple[Answer, ...]] = {}
         self.parents: dict[int, str] = {}
         """Of answers to what is not in the list: the message that they name."""
+        self.beside: dict[int, int] = {}
+        """What a host says beside results, by message: the call that it goes with."""
+        self.pairing = Pairing()
+        """Of the results."""
+        self._early = False
+        """An answer stands before its request."""
         self._by_key: dict[str, int] = {}
         self._at_work = False
         """The ledger says that a request before this point is being worked on."""
         self._claims: dict[int, str] = {}
         """Answers that name a parent."""
-        self._unanswered: dict[str, list[int]] = {}
-        self._answered: dict[str, int] = {}
-        self._early: list[int] = []
-        """Messages with a result that stands before its call."""
 
     def read(self) -> None:
         """Read the list once, then settle what pointed forward."""
         heard = hear(self._messages, self._reader)
-        homes, spoken, unanswered = self.homes, self.spoken, self._unanswered
+        homes, spoken, waiting = self.homes, self.spoken, self.pairing.waiting
         home = PREFIX
         for index, (role, key, human, parent, calls, results) in enumerate(heard):
             if role == "assistant":
@@ -96,33 +86,53 @@ class Reading:
                 if parent is not None:
                     self._claims[index] = parent
                 for call_id in calls:
-                    unanswered.setdefault(call_id, []).append(index)
+                    waiting.setdefault(call_id, []).append(index)
             elif role == "user":
-                home = self._request(index, key, home, human=human)
+                home = self._user(index, key, home, results, human=human)
+                continue
             else:
                 homes.append(NOTHING if role == "tool" else SYSTEM)
             if results:
-                self._pair(index, results)
-        self._pair_early()
+                self.pairing.pair(index, results, alone=role == "tool")
+        self.pairing.finish()
         if self._claims:
             self._follow_parents()
+        for index, call in self.beside.items():
+            homes[index] = homes[call]
 
     @property
-    def unanswered(self) -> tuple[tuple[int, str], ...]:
-        """Calls without a result: index of the message, and id."""
-        return tuple(
-            sorted(
-                (index, call_id)
-                for call_id, indices in self._unanswered.items()
-                for index in indices
-            )
-        )
+    def orderly(self) -> bool:
+        """Say whether each result and answer stands where a provider wants it."""
+        # Places rise with the list, so a turn that is interrupted makes one go down.
+        homes = [home for home in self.homes if home >= 0]
+        moved = self.pairing.scattered or self._early
+        return not moved and homes == sorted(homes)
+
+    def _user(
+        self,
+        index: int,
+        key: str | None,
+        home: int,
+        results: Sequence[str],
+        *,
+        human: bool,
+    ) -> int:
+        """Take in a request, or what is said beside results, and these results.
+
+        ``home`` is what the answers before it belong to; return what the next ones do.
+        """
+        if results:
+            self.pairing.pair(index, results, alone=False)
+            call = self.pairing.call_of(index)
+            own = human or index == self._instruction
+            if key is None and call is not None and not own:
+                self.beside[index] = call
+                self.homes.append(NOTHING)
+                return home
+        return self._request(index, key, home, human=human)
 
     def _request(self, index: int, key: str | None, home: int, *, human: bool) -> int:
-        """Take in a request; return what the next answers belong to.
-
-        ``home`` is what those before it did.
-        """
+        """Take in a request; return what the next answers belong to."""
         place = len(self.keys)
         first = place if key is None else self._by_key.setdefault(key, place)
         if first < place:
@@ -155,38 +165,6 @@ class Reading:
         self.humans[first] = self.humans[first] or human
         self.homes.append(COPY)
 
-    def _pair(self, index: int, results: Sequence[str]) -> None:
-        """Find the call of each result: the nearest before it without a result.
-
-        Hosts and providers use call ids again, so an id alone does not say it.
-        """
-        answers: list[Answer] = []
-        for result, call_id in enumerate(results):
-            waiting = self._unanswered.get(call_id)
-            if waiting:
-                self._answered[call_id] = waiting.pop()
-            call = self._answered.get(call_id)
-            if call is None:
-                self._early.append(index)
-            if call != index:
-                answers.append(Answer(result, call_id, call))
-        if answers:
-            self.answers[index] = tuple(answers)
-
-    def _pair_early(self) -> None:
-        """Give results that stand before their calls to the first such call."""
-        for index in dict.fromkeys(self._early):
-            self.answers[index] = tuple(
-                answer if answer.call is not None else self._later(answer)
-                for answer in self.answers[index]
-            )
-
-    def _later(self, answer: Answer) -> Answer:
-        waiting = self._unanswered.get(answer.call_id)
-        if waiting:
-            self._answered[answer.call_id] = waiting.pop(0)
-        return replace(answer, call=self._answered.get(answer.call_id))
-
     def _follow_parents(self) -> None:
         """Give each answer to the request that its parents lead to."""
         by_id: dict[str, int] = {}
@@ -212,6 +190,8 @@ class Reading:
             lost = lost or self.parents.get(at)
             for one in path:
                 self.homes[one] = home
+                if home >= 0 and one < self.indices[home]:
+                    self._early = True
                 if lost is not None:
                     self.parents[one] = lost
             settled.update(path)
@@ -220,7 +200,7 @@ class Reading:
         """Return the message itself; for a tool's, the one that made the call."""
         if self.homes[at] != NOTHING:
             return at
-        call = self.answers[at][0].call if at in self.answers else None
+        call = self.pairing.call_of(at)
         return at if call is None else call
 
     def _ids(self) -> dict[str, int]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tenure_ledger.errors import Fault, Refused
 
 if TYPE_CHECKING:
     from tenure_gate.verdicts import Verdict
     from tenure_gate.view import View
+    from tenure_ledger.values import OwnerRef
 
 __all__ = ["NothingToSay", "RelayGateFailure"]
 
@@ -38,6 +39,12 @@ class NothingToSay(Refused):
         return found
 
     @property
+    def open(self) -> tuple[str, ...]:
+        """The requests of the list that could be the acting one: pass one of them."""
+        found: tuple[str, ...] = self.evidence.get("open", ())  # type: ignore[assignment]
+        return found
+
+    @property
     def view(self) -> View | None:
         """What the model would have seen."""
         found: View | None = self.evidence.get("view")  # type: ignore[assignment]
@@ -48,7 +55,33 @@ class RelayGateFailure(Fault):
     """The gate could not make sure that a leftover is out: do not call the model.
 
     The interrupt stays open: the next `apply` tries it again, and only
-    `settle_interrupt`, on record, gives it up.
+    `settle_interrupt`, on record, gives it up: ``.owner``, ``.interrupt_id`` and
+    ``.key`` (the leftover's message id) name it.
     """
 
     code = "relay_gate_failure"
+
+    def __init__(
+        self,
+        text: str,
+        /,
+        *,
+        owner: OwnerRef | None = None,
+        interrupt_id: str | None = None,
+        key: str | None = None,
+    ) -> None:
+        super().__init__(text)
+        self.owner = owner
+        self.interrupt_id = interrupt_id
+        self.key = key
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Travel between processes with what it is about."""
+        about = {name: getattr(self, name) for name in ("owner", "interrupt_id", "key")}
+        return (_rebuild, (type(self), str(self), about))
+
+
+def _rebuild(
+    kind: type[RelayGateFailure], text: str, about: dict[str, Any]
+) -> RelayGateFailure:
+    return kind(text, **about)

@@ -25,7 +25,6 @@ from tenure_ledger.values import (
     check_choice,
     check_flag,
     check_id,
-    check_same_owner,
     check_seconds,
     kind_of,
 )
@@ -110,7 +109,10 @@ class NarrativeTransform:
         """
         ref = owner if isinstance(owner, OwnerRef) else OwnerRef("session", owner)
         if authority is not None:
-            check_same_owner(check_authority(authority).owner, ref)
+            of = check_authority(authority).owner
+            if of != ref:
+                msg = f"this authority is of {of}, not of {ref}: pass its own owner"
+                raise InvalidInput(msg)
         if acting is not None:
             acting = check_id("acting", acting)
         side, record = check_flag("side", side), check_flag("record", record)

@@ -4,6 +4,8 @@ A turn is a user message with its answers, their tool calls and the results of t
 What stands before the first request, and system messages, are no part of a turn.
 
 - A result belongs to the turn whose call it answers, wherever it stands in the list.
+  So does what a host says beside one, in a user message without an id, unless it
+  vouches that a person said it.
 - An answer belongs to the request that it names as its parent. Without a parent it
   belongs to the last request before it; but while the ledger says that a request of the
   list is being worked on, what nobody started after it (a message that waits, a
@@ -22,8 +24,9 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from tenure_gate.journal import JournalSnapshot
+from tenure_gate.pairing import Answer
 from tenure_gate.readers import Message, MessageReader
-from tenure_gate.reading import Answer, Reading
+from tenure_gate.reading import Reading
 from tenure_gate.verdicts import RequestFacts
 
 __all__ = ["Split", "Turn", "split"]
@@ -51,19 +54,26 @@ class Split(NamedTuple):
     """Of loose answers: the request that they name."""
     unanswered: tuple[tuple[int, str], ...]
     """Calls without a result in the list: index of the message, and id of the call."""
+    beside: Mapping[int, int]
+    """Messages that are said beside results: the message whose call they go with."""
+    orderly: bool
+    """Results stand right behind their calls, and every turn in one piece."""
 
 
 def split(
     messages: Sequence[Message],
     reader: MessageReader,
     journal: JournalSnapshot | None = None,
+    *,
+    instruction: int | None = None,
 ) -> Split:
     """Take the list apart; ``journal`` says which of its requests were started.
 
-    Raises `InvalidInput` with the ``index`` of a message that the reader cannot read,
-    and `KeyReused` for two requests with one id and different content.
+    ``instruction``: index of the host's own message, which goes with no call. Raises
+    `InvalidInput` with the ``index`` of a message that the reader cannot read, and
+    `KeyReused` for two requests with one id and different content.
     """
-    reading = Reading(messages, reader, journal)
+    reading = Reading(messages, reader, journal, instruction)
     reading.read()
     homes = reading.homes
     answered = {homes[index] for index in reading.spoken}
@@ -75,7 +85,9 @@ def split(
         ),
         tuple(reading.keys),
         homes,
-        reading.answers,
+        reading.pairing.answers,
         reading.parents,
-        reading.unanswered,
+        reading.pairing.unanswered,
+        reading.beside,
+        reading.orderly,
     )

@@ -184,7 +184,7 @@ class Verdict(Struct, frozen=True, gc=False, eq=False):
                 )
 
     def _unknown(self) -> str:
-        key = self.key or f"the request at place {self.request.place}, without an id,"
+        key = self.key or "a request without an id"
         ended = self.journal.ended
         nothing = f"nothing on record up to version {self.journal.version} knows {key}"
         match self.name:

@@ -12,6 +12,7 @@ Pure: verdicts are given, and nothing is decided here but how the view is put to
   admitted after the cut and not settled.
 - One note stands for the history that a hand-over replaces: where the requests of the
   view begin. One note with the notices stands right before the acting request.
+- The order is the list's, but for what no provider would take; `arranging` says how.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from typing import Literal, NamedTuple
 from tenure_gate.choosing import CANCELLED, choose
 from tenure_gate.journal import JournalSnapshot
 from tenure_gate.readers import Message, MessageReader
-from tenure_gate.showing import show
+from tenure_gate.showing import Notes, show
 from tenure_gate.turns import Split
 from tenure_gate.verdicts import STALE, Verdict
 from tenure_ledger.folds.ownership import Cut
@@ -46,8 +47,9 @@ class View(NamedTuple):
     """What may be sent to the model, and what was kept from it."""
 
     messages: list[Message]
-    """The host's own objects, in its order; a new object only where one is shown in
-    part, and for notes. Do not change them."""
+    """The host's own objects, in its order: results stand right behind their calls,
+    turns in one piece, and the acting request's turn last, wherever the list has them.
+    A new object only where one is shown in part, and for notes. Do not change them."""
     verdicts: tuple[Verdict, ...]
     """One for each request of the list, in its order."""
     stripped: tuple[str, ...]
@@ -97,17 +99,16 @@ def assemble(
         acting=acting,
         keep_history=handover is None,
     )
-    notes: dict[int, list[Message]] = {}
+    note = told = None
     if handover is not None and choice.replaced is not None:
         note = reader.note(HANDOVER + handover, messages[choice.replaced])
-        notes[choice.replaced] = [note]
-    given_notices: tuple[str, ...] = ()
-    if acting is not None and notices and choice.kept[split.requests[acting].index]:
-        at = split.requests[acting].index
-        given_notices = tuple(notices)
-        note = reader.note("\n\n".join(given_notices), messages[at])
-        notes.setdefault(at, []).append(note)
-    shown, sources = show(messages, split, reader, choice, notes)
+    at = None if acting is None else split.requests[acting].index
+    served = acting if at is not None and choice.kept[at] else None
+    given_notices = () if served is None else tuple(notices)
+    if at is not None and given_notices:
+        told = reader.note("\n\n".join(given_notices), messages[at])
+    notes = Notes(note, told)
+    shown, sources = show(messages, split, reader, choice, served, notes)
     given = tuple(verdict for verdict in verdicts if verdict is not None)
     return View(
         shown,

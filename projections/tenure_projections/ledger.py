@@ -51,8 +51,9 @@ class Ledger(ledger.Ledger):
         """Return every owner that a restart may have to look at, by class and id.
 
         Those with a checkpoint, an open message or a notice that waits, those that such
-        a notice is about, and those that nobody holds and that have not ended. What is
-        to be done with one of them is decided on its own events, by `recover`.
+        a notice is about, those that nobody holds and that have not ended, and all that
+        are held and are no sessions: what they hang on may have ended. What is to be
+        done with one of them is decided on its own events, by `recover`.
         """
         columns = {table.spec.name: table.spec.columns for table in TABLES}
         with self._shell.store.snapshot() as snapshot:

@@ -20,7 +20,9 @@ def open_ledger(
     """Return the ledger at ``url``; nothing is read or written before its first use.
 
     ``sqlite:///relay.db`` (``?durability=normal`` may lose the last commits at a power
-    cut), ``memory://``, or None for the environment's ``TENURE_URL``. ``process`` names
+    cut), ``postgresql://user@host/database`` (in the schema that ``?schema=`` or
+    ``TENURE_SCHEMA`` names, default ``agent``), ``memory://``, or None for the
+    environment's ``TENURE_URL``. ``process`` names
     this run of this process (default: host, boot, process id and its start). ``clock``
     returns the time with a zone. No call waits longer than ``deadline_seconds`` for
     other writers: then it raises `Contended` (nothing was written), or `OutcomeUnknown`

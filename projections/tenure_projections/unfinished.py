@@ -23,11 +23,6 @@ _SOURCES: tuple[tuple[str, tuple[str, str], _Where], ...] = (
     ("notices", ("recovery_class", "owner_id"), {"done_version": None}),
     # What a notice is about was closed; its children may be left.
     ("notices", ("about_class", "about_id"), {"done_version": None}),
-    (
-        "recovery_owners",
-        ("recovery_class", "owner_id"),
-        {"agent_id": None, "terminal_at": None},
-    ),
 )
 """Table, the columns that name an owner, and which rows."""
 
@@ -42,6 +37,7 @@ def unfinished(
     found: set[tuple[str, str]] = set()
     for table, names, where in _SOURCES:
         found.update(_named(snapshot, table, columns[table], names, where))
+    found.update(_unended(snapshot, columns["recovery_owners"]))
     return [OwnerRef(*pair) for pair in sorted(found)]
 
 
@@ -55,3 +51,15 @@ def _named(
     first, second = map(columns.index, names)
     for row in snapshot.rows(table, where):
         yield str(row[first]), str(row[second])
+
+
+def _unended(snapshot: Snapshot, columns: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """Yield what nobody holds and has not ended, and what is no session and is held.
+
+    The parent of that may have ended, and no table says who it is. A session whose
+    parent ended is found as soon as it is given work.
+    """
+    kind, owner, agent = map(columns.index, ("recovery_class", "owner_id", "agent_id"))
+    for row in snapshot.rows("recovery_owners", {"terminal_at": None}):
+        if row[agent] is None or row[kind] != "session":
+            yield str(row[kind]), str(row[owner])

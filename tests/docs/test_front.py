@@ -8,15 +8,16 @@ from pathlib import Path
 import pytest
 
 import pages
-from tenure import OwnerRef, open_ledger
+from tenure import First, OwnerRef, open_ledger
 
 FRONTS = ("README.md", "README.zh.md")
 
 
-def _files(front: str) -> tuple[str, str, str]:
-    """Return the first file, made of two blocks, and the two that stand alone."""
-    first, added, look, go_on = (at.code for at in pages.blocks(pages.ROOT / front))
-    return first + added, look, go_on
+def _files(front: str) -> tuple[str, str, str, str]:
+    """Return the first file, made of two blocks, and the three that stand alone."""
+    first, added, *alone = (at.code for at in pages.blocks(pages.ROOT / front))
+    look, go_on, recover = alone
+    return first + added, look, go_on, recover
 
 
 def _run(code: str, folder: Path) -> str:
@@ -40,15 +41,33 @@ def test_both_front_pages_show_the_same_files() -> None:
 
 
 def test_each_file_runs_alone_and_the_last_again(tmp_path: Path) -> None:
-    first, look, go_on = _files(FRONTS[0])
+    first, look, go_on, recover = _files(FRONTS[0])
     assert "manager/ses_1/2 holds it at generation 2: stop working" in _run(
         first, tmp_path
     )
     assert "live manager/ses_1/2 2" in _run(look, tmp_path)
     printed = [_run(go_on, tmp_path).splitlines() for _ in range(2)]
     assert printed == [["3", "msg_2 continue_relay"], ["4", "msg_2 continue_relay"]]
+    assert _run(recover, tmp_path).splitlines() == [
+        "Closed session ses_1",
+        "SuccessionDue session ses_1",
+    ]
     with open_ledger(f"sqlite:///{tmp_path / 'relay.db'}") as ledger:
-        assert ledger.owner(OwnerRef("session", "ses_1")).generation == 4
+        seen = ledger.owner(OwnerRef("session", "ses_1"))
+        assert (seen.status, seen.generation) == ("cut", 4)
+
+
+def test_what_may_be_alive_is_left_alone_by_the_file_that_recovers(
+    tmp_path: Path,
+) -> None:
+    *_, recover = _files(FRONTS[0])
+    url = f"sqlite:///{tmp_path / 'relay.db'}"
+    with open_ledger(url) as ledger:
+        owner = OwnerRef("session", "ses_1")
+        ledger.claim(owner, "manager/ses_1/1", "host", first=First("msg_1", "human"))
+        # This process holds it, and is alive.
+        assert _run(recover, tmp_path).splitlines() == ["Skipped session ses_1"]
+        assert ledger.owner(owner).generation == 1
 
 
 @pytest.mark.parametrize("front", FRONTS)

@@ -82,8 +82,20 @@ def test_an_approval_of_another_policy_is_not_used(world: World) -> None:
     request = ask(world, held, "x")
     world.ledger.decide_approval(S, request, "approved", "ann")
     step = run("x", request)
-    assert go(world, held, step, policy="policy 2") == [("told", "x", "never_started")]
-    told = go(world, held, step, policy="policy 1")
+    told = ("told", "x", "never_started")
+    assert go(world, held, step, policy="policy 2") == [told]
+    # It was said that it did not run, so no later plan runs it.
+    asked = world.ledger.approval(S, request)
+    assert asked is not None
+    assert asked.reason == "void"
+    assert go(world, held, step, policy="policy 1") == [("told", "x", "void")]
+
+
+def test_an_approval_of_the_policy_in_force_is_used(world: World) -> None:
+    held = begun(world)
+    request = ask(world, held, "x")
+    world.ledger.decide_approval(S, request, "approved", "ann")
+    told = go(world, held, run("x", request), policy="policy 1")
     assert told[-1] == ("kept", "x", "ran x")
 
 

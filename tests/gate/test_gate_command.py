@@ -121,9 +121,12 @@ def test_where_nothing_may_be_said_the_view_and_the_verdict_are_shown(
     assert gate(url, SAMPLES / "openai.jsonl") == 1
     out, said = capsys.readouterr()
     assert "msg_1_retry" not in {message.get("id") for message in shown(out)}
-    verdict, why = said.splitlines()
+    verdict, why, *instead = said.splitlines()
     assert verdict == "msg_1_retry is stale_unadmitted"
     assert why.startswith("tenure: do not call the model for session ses_1: ")
+    assert instead == [
+        f"it may be called with --acting {key}" for key in ("msg_2", "msg_3")
+    ]
     assert snapshot(folder) == before
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import pickle
 from enum import StrEnum
 
 import pytest
@@ -32,6 +33,19 @@ def settled(world: World) -> list[str]:
         for one in world.ledger.history(S)
         if isinstance(one.event, e.InterruptSettled)
     ]
+
+
+def test_a_failure_names_what_may_be_given_up(world: World) -> None:
+    _, two = relayed(world.ledger)
+    gate = Gate(world, OSError("x"))
+    with pytest.raises(RelayGateFailure) as failed:
+        gate.apply(LIST, two)
+    failure = pickle.loads(pickle.dumps(failed.value))  # noqa: S301  our own
+    assert (failure.owner, failure.key) == (S, "ghost")
+    assert str(failure) == str(failed.value)
+    world.ledger.settle_interrupt(S, failure.interrupt_id, "given_up", "Ana")
+    assert texts(gate.apply(LIST, two))[-1] == "text of m2"
+    assert settled(world) == ["given_up"]
 
 
 def test_five_codes_are_tolerated_and_no_other() -> None:

@@ -137,5 +137,43 @@ def test_nothing_is_said_for_this_reason(
     assert nothing.evidence["version"] == world.ledger.owner(S).version
 
 
+def test_it_names_the_open_requests_that_could_be_served_instead(
+    world: World,
+) -> None:
+    _, two = relayed(world.ledger, leaves=["probe"], waits={"w1": True})
+    gate = Gate(world)
+    messages = [user(key) for key in ("m1", "w1", "m2", "probe", "ghost")]
+    nothing = gate.nothing(messages, two)
+    assert nothing.open == nothing.evidence["open"] == ("w1", "m2")
+    assert str(nothing).endswith("; w1, m2 are admitted and open: pass acting='w1'")
+    for key in nothing.open:
+        assert gate.apply(messages, two, acting=key).acting == key
+    world.ledger.settle(two, "w1", "completed")
+    nothing = gate.nothing(messages, two, acting="elsewhere")
+    assert nothing.open == ("m2",)
+    assert str(nothing).endswith("; m2 is admitted and open: pass acting='m2'")
+    world.ledger.bar_replay(S, "user_cancelled", "Ana", ["m2"])
+    nothing = gate.nothing(messages, two, acting="m2")
+    assert nothing.open == ()
+    assert "pass acting" not in str(nothing)
+
+
+def test_of_many_open_requests_the_text_names_the_first_few(world: World) -> None:
+    one = first_term(world.ledger)
+    keys = [f"q{number}" for number in range(9)]
+    for key in keys:
+        world.ledger.admit(one, key, "human")
+    nothing = Gate(world).nothing([user(key) for key in keys], one, acting="x")
+    assert nothing.open == tuple(keys)
+    assert "q0, q1, q2, q3, q4, … are admitted" in str(nothing)
+
+
+@pytest.mark.parametrize("happens", [without_a_holder, side_without_a_holder])
+def test_where_nobody_holds_the_session_no_request_is_named(
+    world: World, happens: Callable[[World], NothingToSay]
+) -> None:
+    assert happens(world).open == ()
+
+
 def test_every_reason_is_reached() -> None:
     assert CASES.keys() == set(get_args(Reason))

@@ -9,6 +9,7 @@ from tenure import (
     Authority,
     AwaitApproval,
     CloseApproval,
+    ExecutionConfig,
     GoOn,
     KeepOutput,
     RunCall,
@@ -16,6 +17,8 @@ from tenure import (
     TellCall,
     arguments_digest,
 )
+from tenure_gate.recovery.plans import plan_of
+from tenure_ledger.snapshots import RestartSnapshot
 from worlds import World
 
 DIGEST = arguments_digest(ARGUMENTS)
@@ -81,11 +84,29 @@ def test_s18_after_two_hours_it_is_expired_and_not_denied(world: World) -> None:
     request = ask(world, held, "x")
     wait(world, held)
     world.pass_seconds(7200)
-    assert plan(world).steps == (
-        CloseApproval(request, "expired"),
-        TellCall("m1", "x", "expired"),
-        GO_ON,
+    assert plan(world).steps == (TellCall("m1", "x", "expired"), GO_ON)
+    closed = world.ledger.approval(S, request)
+    assert closed is not None
+    assert (closed.reason, closed.decision) == ("expired", None)
+
+
+def test_s18_a_wait_that_runs_out_behind_the_recovery_has_nothing_left(
+    world: World,
+) -> None:
+    held = begun(world)
+    request = ask(world, held, "x")
+    wait(world, held)
+    resumed(world)
+    world.pass_seconds(7200)
+    payload = RuntimeRestartToolApprovalWait(
+        wait_started_at_ms=0,
+        timeout_remaining_ms=60_000,
+        dispatched_before_restart=False,
     )
+    snapshot = RestartSnapshot(payload, ExecutionConfig(), None)
+    found = plan_of(world.ledger.fresh_state(S), snapshot, world.now)
+    # Closed by whoever carries it out, unless it was decided meanwhile.
+    assert found.steps == (AwaitApproval(request, run("x", request), 0.0), GO_ON)
 
 
 def test_s18_what_the_ledger_saw_expire_is_told_as_expired(world: World) -> None:

@@ -148,3 +148,15 @@ def test_what_is_no_transcript_is_refused(text: str, says: str) -> None:
 def test_a_format_of_no_reader_is_refused(format: Any) -> None:  # noqa: A002, ANN401  nonsense
     with pytest.raises(InvalidInput, match="format must be one of"):
         load_transcript("[]", format)
+
+
+def test_a_format_that_is_named_must_not_be_another() -> None:
+    call = {"role": "tool", "tool_call_id": "c1", "content": "x"}
+    block = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c"}]}
+    with pytest.raises(InvalidInput, match="no list in the format anthropic") as no:
+        load_transcript(json.dumps([ONE, call]), "anthropic")
+    assert no.value.evidence["index"] == 1
+    with pytest.raises(InvalidInput, match="message 1 is in the format anthropic"):
+        load_transcript(json.dumps([ONE, block]), "openai")
+    # Where marks of both meet, the name decides.
+    assert load_transcript(json.dumps([call, block]), "openai").format == "openai"

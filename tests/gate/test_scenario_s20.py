@@ -102,7 +102,7 @@ def test_s20_step_5_a_queue_of_people_is_still_queued_for_the_next_term(
     assert texts(view) == ["text of m1", "text of m2"]
     ledger.settle(two, "m2", "completed")
     view = gate.apply(messages, two, acting="w3")
-    assert texts(view) == [f"text of {key}" for key in ("m1", *MERGED, "q", "m2")]
+    assert texts(view) == [f"text of {key}" for key in ("m1", "m2", *MERGED, "q")]
     assert senders(ledger) == list(SENDERS)
     assert gate.host.asked == []
 
@@ -129,8 +129,8 @@ def test_s20_step_5_what_a_terms_own_continuation_took_in_is_carried_by_itself(
     assert gate.host.keys == ["q"]
     for key in MERGED:
         assert texts(gate.apply(messages, two, acting=key))[-2:] == [
-            f"text of {key}",
             "text of m2",
+            f"text of {key}",
         ]
         ledger.settle(two, key, "completed")
 

@@ -18,7 +18,7 @@ from gates import (
     user,
     verdicts,
 )
-from tenure import InvalidInput
+from tenure import InvalidInput, OwnerRef
 from tenure_ledger import events as e
 from worlds import World
 
@@ -108,3 +108,9 @@ def test_the_next_term_begins_where_the_last_one_ended(world: World) -> None:
     view = gate.apply([user("m1"), user("m2"), said("done"), user("m3")], three)
     assert verdicts(view) == {"m1": "history", "m2": "history", "m3": "successor"}
     assert texts(view) == ["text of m1", "text of m2", "done", "text of m3"]
+
+
+def test_an_authority_of_another_owner_is_called_that(world: World) -> None:
+    one = world.ledger.claim(OwnerRef("job", "nightly"), "worker/1", "host")
+    with pytest.raises(InvalidInput, match="this authority is of job nightly, not of"):
+        Gate(world).apply([user("m1")], one)

@@ -58,7 +58,7 @@ def test_what_the_ledger_knows_is_the_same_in_any_order(world: World) -> None:
             messages = [user(key) for key in keys]
             view = gate.apply(messages, three, acting="m3")
             assert verdicts(view) == KNOWN
-            shown = [key for key in keys if key in {"m1", "m2", "m3"}]
+            shown = [*(key for key in keys if key in {"m1", "m2"}), "m3"]
             assert texts(view) == [f"text of {key}" for key in shown]
     assert lines == []
     assert gate.host.asked == []
@@ -103,6 +103,23 @@ def test_a_turn_that_leftovers_stand_in_stays_whole(world: World) -> None:
     assert gate.apply(messages, three).messages == [past, now, asked, answered, done]
     messages = [past, now, asked, old, probe, answered, done]
     assert gate.apply(messages, three).messages == [past, now, asked, answered, done]
+
+
+def test_what_waited_is_the_last_word_when_it_is_taken_up(world: World) -> None:
+    """Wherever the host's list has it: it need not move the message."""
+    three = lived(world)
+    gate = Gate(world)
+    past, waits, now = (user(key) for key in ("m2", "w", "m3"))
+    done = {**said("done"), "parent_id": "m3"}
+    messages = [past, waits, now]
+    assert gate.apply(messages, three, acting="m3").messages == [past, now]
+    messages.append(done)
+    world.ledger.settle(three, "m3", "completed")
+    for more in ([], [{**asks("c1"), "parent_id": "w"}, result("c1")]):
+        messages += more
+        view = gate.apply(messages, three, acting="w")
+        assert view.messages == [past, now, done, waits, *more]
+        assert view.sources == tuple(map(messages.index, view.messages))
 
 
 def test_a_list_begun_anew_with_the_term_strips_nothing(world: World) -> None:

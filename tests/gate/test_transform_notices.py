@@ -150,6 +150,50 @@ def test_a_late_result_is_shown_to_the_current_term_once_and_moves_no_verdict(
     assert gate.apply([*LIST, user("m4")], two).notices == ()
 
 
+def unknown_call(ledger: Ledger) -> tuple[Authority, Authority]:
+    """Two terms: a call of the first one's ended with it, and may have happened."""
+    one = first_term(ledger)
+    ledger.admit(one, "m2", "tool_probe")
+    ledger.start(one, "m2")
+    for name in ("c1", "c2"):
+        ledger.begin_tool_call(one, "m2", name, "shell", {"run": name})
+    ledger.retire(one, "accepted")
+    return one, next_term(ledger, "m3")
+
+
+UNKNOWN = "- call {} of shell in message m2: it may or may not have happened"
+KNOWN = "- call c1 of shell in message m2: its output is complete"
+
+
+def late(ledger: Ledger, one: Authority, name: str = "c1") -> None:
+    with pytest.raises(TermRetired):
+        ledger.complete_tool_call(one, ("m2", name), "it worked")
+
+
+def test_what_is_known_before_the_telling_is_not_told_as_unknown(world: World) -> None:
+    one, two = unknown_call(world.ledger)
+    late(world.ledger, one)
+    first, second = Gate(world).apply(LIST, two).notices
+    assert first == f"{NOTICE}\n{UNKNOWN.format('c2')}"
+    assert second == KNOWN
+
+
+def test_what_was_told_as_unknown_stays_told_in_the_views_of_that_request(
+    world: World,
+) -> None:
+    one, two = unknown_call(world.ledger)
+    gate = Gate(world)
+    (first,) = gate.apply(LIST, two).notices
+    assert UNKNOWN.format("c1") in first
+    late(world.ledger, one)
+    assert gate.apply(LIST, two).notices == (first, KNOWN)
+    # Who goes on after that request is told what is known by then.
+    world.ledger.settle(two, "m3", "failed")
+    world.ledger.admit(two, "m4", "human")
+    told = gate.apply([*LIST, user("m4")], two).notices
+    assert told == (f"{NOTICE}\n{UNKNOWN.format('c2')}", KNOWN)
+
+
 def test_a_host_without_an_authority_is_told_too(world: World) -> None:
     two = broken_off(world.ledger)
     world.ledger.start(two, "m3")

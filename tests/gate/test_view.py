@@ -212,9 +212,10 @@ def test_notices_stand_in_one_note_before_the_acting_request(
 ) -> None:
     names: list[VerdictName] = ["current", "current", "current"]
     seen = view(host, TALK, names, acting=1, notices=notices)
-    assert texts(seen.messages)[2:5] == ["one", "\n\n".join(notices), "do m2"]
+    told = "\n\n".join(notices)
+    assert texts(seen.messages)[2:] == ["one", "do m3", told, "do m2", "two"]
     assert (seen.acting, seen.notices) == ("m2", tuple(notices))
-    assert seen.sources[3] is None
+    assert seen.sources == (0, 1, 2, 5, None, 3, 4)
 
 
 def test_notices_stay_where_they_are_while_the_turn_grows(host: Format) -> None:

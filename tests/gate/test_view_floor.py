@@ -98,7 +98,8 @@ def test_what_waits_stays_out_although_no_floor_takes_it(host: Format) -> None:
 
 
 def test_the_acting_request_stays(host: Format) -> None:
-    assert floored(host, ("m3", None), {}, acting=0)[1:3] == ["do m1", "one"]
+    seen = floored(host, ("m3", None), {}, acting=0)
+    assert seen == ["You work.", "Brief.", "do m3", "x", "do m1", "one"]
 
 
 @pytest.mark.parametrize("name", ["openai", "anthropic"])
@@ -107,7 +108,7 @@ def test_a_result_below_the_floor_goes_with_its_call_above(name: str) -> None:
     host, names = FORMATS[name], THREE[:2]
     assert floored(host, ("m2", None), {}, names, lines=lines) == ["do m2", "x"]
     kept = floored(host, ("m2", None), {"m1": OPEN}, names, lines=lines)
-    assert kept == ["do m1", ">c1", "do m2", "<c1", "x"]
+    assert kept == ["do m1", ">c1", "<c1", "do m2", "x"]
 
 
 def test_a_cancelled_message_above_the_floor_leaves_nothing_but_results() -> None:

@@ -71,6 +71,7 @@ def test_each_memory_store_is_a_ledger_of_its_own() -> None:
         ("memory://?durability=full", "takes no name"),
         ("postgresql://user@host/relay?schema=pg_mine", "not begin with pg_"),
         ("postgresql://user@host/relay?schema=", "must match"),
+        ("postgresql://user@host/relay?durability=off", "durability=full"),
         ("postgresql://user@host/relay?sslmode", "no URL of PostgreSQL"),
         ("postgresql://user@host/%00", "no URL of PostgreSQL"),
         ("mysql://host/relay", "no store for mysql"),

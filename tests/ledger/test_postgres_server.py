@@ -27,7 +27,10 @@ from waiting import until
 pytestmark = pytest.mark.xdist_group("postgres server")
 
 S = OwnerRef("session", "ses_1")
-WAITING = "SELECT pid FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
+WAITING = """
+SELECT pid, xact_start FROM pg_stat_activity
+WHERE wait_event = 'SyncRep' AND backend_type = 'client backend'
+"""
 
 
 @pytest.fixture(scope="module")
@@ -58,10 +61,20 @@ def waits_for_standby(server: Server, *, waits: bool) -> None:
         until(shown)
 
 
-def waiting(server: Server) -> set[int]:
-    """Return the server's processes that wait for a standby."""
+def next_to_wait(server: Server, seen: set[object]) -> int:
+    """Wait until a transaction waits that was not seen; return its process."""
+    found: list[tuple[int, object]] = []
+
+    def waits() -> bool:
+        rows = by_hand.execute(WAITING).fetchall()
+        found[:] = [(pid, since) for pid, since in rows if since not in seen]
+        return bool(found)
+
     with client(f"{server.url}&schema=public") as by_hand:
-        return {pid for (pid,) in by_hand.execute(WAITING).fetchall()}
+        until(waits)
+    ((pid, since),) = found
+    seen.add(since)
+    return pid
 
 
 @pytest.fixture
@@ -116,13 +129,13 @@ def test_a_cancelled_wait_is_no_acknowledgement(lonely: Server, url: str) -> Non
         waits_for_standby(lonely, waits=True)
         thread = Thread(target=lambda: done.append(ledger.accept(S, "m2", "inbox")))
         thread.start()
-        until(lambda: waiting(lonely))
+        seen: set[object] = set()
+        pid = next_to_wait(lonely, seen)
         for _ in range(2):
-            (pid,) = waiting(lonely)
             with client(url) as by_hand:
                 by_hand.execute("SELECT pg_cancel_backend(%s)", (pid,))
-                # The commit returns, with a warning; the library asks again.
-                until(lambda: waiting(lonely))
+            # The commit returns, with a warning; the library asks again.
+            pid = next_to_wait(lonely, seen)
             assert not done
         waits_for_standby(lonely, waits=False)
         thread.join()

@@ -187,7 +187,7 @@ def test_a_bar_does_not_cover_what_is_admitted_after_it_by_a_later_term(
     two = ledger.succeed(SESSION, "a2", "host")
     ledger.bar_replay(SESSION, "user_cancelled", "a person")
     ledger.admit(two, "probe", "tool_probe")
-    assert ledger.begin_tool_call(two, "probe", "c1", "read", {}).state == "fresh"
+    ledger.intend_tool_call(two, "probe", "c1", "read", {})  # not refused: not covered
     ledger.bar_replay(SESSION, "user_cancelled", "a person")
     assert known(ledger, "probe").outcome == "cancelled"
 

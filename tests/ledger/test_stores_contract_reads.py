@@ -80,7 +80,8 @@ def test_rows_are_in_the_order_of_their_keys(
     assert table_rows(store, name) == rows
     with store.write(10.0) as unit:
         assert list(unit.rows(name, {})) == rows
-        assert list(unit.rows(name, {"k": rows[1][0]})) == rows[1:2]
+        where: dict[str, Column] = {"k": keys[1]}
+        assert list(unit.rows(name, where)) == [(keys[1], keys[1])]
 
 
 @pytest.mark.parametrize("store", ["memory", "sqlite"], indirect=True)

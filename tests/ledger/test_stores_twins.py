@@ -20,7 +20,9 @@ from tenure_ledger.stores.postgres import PostgresStore
 
 STREAMS = st.sampled_from(["a", "b"])
 DIGESTS = st.sampled_from(["d1", "d2"])
-BODIES = st.builds(BodyRow, DIGESTS, STREAMS, st.binary(max_size=2))
+BODIES = st.builds(
+    BodyRow, DIGESTS, STREAMS, st.binary(max_size=2), st.sampled_from([None, "key"])
+)
 PUTS = st.builds(owner, STREAMS, st.none(), st.integers(-3, 3))
 DELETES = st.builds(
     RowChange, st.just("owners"), st.tuples(st.just("session"), STREAMS), st.none()
@@ -117,6 +119,18 @@ def test_any_history_leaves_the_same_behind_on_a_server(
         closing(PostgresStore(url, tables=[OWNERS])) as durable,
         closing(MemoryStore(tables=[OWNERS])) as twin,
     ):
-        for work in history:
+        for work in map(by_content, history):
             assert run(twin, work) == run(durable, work)
     schemas.give_back(url)
+
+
+def by_content(work: UnitOfWork) -> UnitOfWork:
+    """Let a digest stand for one body, as it does: then nobody need ask whose it is."""
+    return work._replace(
+        additions=[
+            one._replace(
+                bodies=[body._replace(body=body.digest.encode()) for body in one.bodies]
+            )
+            for one in work.additions
+        ]
+    )

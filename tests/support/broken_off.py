@@ -164,13 +164,15 @@ ACTIONS: Mapping[str, Callable[[BrokenOff, Step], None]] = {
 OFTEN = [*ACTIONS, "begin", "save", "save"]
 
 
-def _named(call_id: str) -> JsonValue:
-    return {"call_id": call_id, "tool": "write", "arguments": {}}
+def _named(call_id: str, message_id: str | None) -> JsonValue:
+    call: dict[str, JsonValue] = {"call_id": call_id, "tool": "write", "arguments": {}}
+    return call if message_id is None else {**call, "message_id": message_id}
 
 
 _key, _call = st.sampled_from(KEYS), st.sampled_from(CALLS)
+_named_call = st.builds(_named, _call, st.none() | _key | st.just("nobody's"))
 _items: st.SearchStrategy[list[JsonValue]] = st.lists(
-    st.one_of(_call, _call.map(_named)), max_size=4
+    st.one_of(_call, _named_call), max_size=4
 )
 PAYLOADS: st.SearchStrategy[RestartPayload] = st.one_of(
     st.builds(

@@ -54,6 +54,8 @@ class Hunter:
             held = None
         how = self.random.choice(["apply", "apply", "side", "no record"])
         messages = listed(number, self.random)
+        if how == "side":
+            messages.append({"role": "user", "content": "A title, please."})
         # Read before the call: what stands here, the call has to know.
         durable = int(db.execute(HEAD + OF, [S.stream]).fetchone()[0])
         ended = held is not None and self._cut(db, held)

@@ -232,4 +232,5 @@ _WHEN = datetime(2026, 1, 1, tzinfo=UTC)
 def verdict(name: VerdictName, key: str | None, by: JournalSnapshot) -> Verdict:
     """Return a verdict of this name."""
     request = RequestFacts(key, answered=False, human=False, place=0, acting=False)
-    return Verdict(name, request, None, by, ListFacts(None, None))
+    known = None if key is None else by.execution(key)
+    return Verdict(name, request, known, by, ListFacts(None, None))

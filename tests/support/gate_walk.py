@@ -14,6 +14,7 @@ from driving_words import Chooser
 from gate_reference import Log, Request, right_acting, right_verdicts
 from gate_walk_list import a_list
 from gates import CODES, Gate, Message, S, user
+from provider import complaint
 from tenure import (
     Authority,
     GuardRejected,
@@ -168,6 +169,7 @@ class GateWalk:
         }
         passing = {one.key for one in view.verdicts if one.name in PASSING}
         assert shown <= passing, (shown, passing)
+        assert complaint(view.messages) is None
         calls: set[str] = set()
         for message in view.messages:
             calls |= {call["id"] for call in message.get("tool_calls") or ()}

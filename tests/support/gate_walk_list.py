@@ -20,6 +20,8 @@ def a_list(keys: Sequence[str], choose: Chooser) -> tuple[list[Message], list[Re
     """A host's list: some keys in some order, some of them twice, some answered."""
     messages: list[Message] = []
     requests: list[Request] = []
+    late: list[Message] = []
+    """Results that come behind everything."""
     calls = 0
     if choose((True, False)):
         messages.append({"role": "system", "content": "be good"})
@@ -41,6 +43,6 @@ def a_list(keys: Sequence[str], choose: Chooser) -> tuple[list[Message], list[Re
                 messages.append({**answer, "parent_id": parent})
                 place = [one.key for one in requests].index(key)
                 requests[place] = requests[place]._replace(answered=True)
-                if answer.get("tool_calls") and choose((0, 1)):
-                    messages.append(result(f"c{calls}"))
-    return messages, requests
+                if answer.get("tool_calls") and (when := choose((0, 1, 2))):
+                    (messages if when == 1 else late).append(result(f"c{calls}"))
+    return [*messages, *late], requests

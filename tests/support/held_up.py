@@ -98,9 +98,9 @@ class HeldTables:
     def changes(
         self, changes: Sequence[Change], body: Callable[[str, str], bytes | None], /
     ) -> Iterable[RowChange]:
-        """Wait, then return the real changes."""
+        """Wait, once the events are in the transaction, then yield the real changes."""
         self.hook.changes(changes, body)
-        return self._live.changes(changes, body)
+        yield from self._live.changes(changes, body)
 
 
 def send_at_once(store: PostgresStore) -> None:

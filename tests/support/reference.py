@@ -132,6 +132,8 @@ class Request:
     expires: datetime | None
     term: int = 0
     """The term that asked."""
+    working: str | None = None
+    """The execution that was started last, and not settled, when it was asked."""
     decision: str | None = None
     consumed: bool = False
     closed: str | None = None

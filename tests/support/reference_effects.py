@@ -119,7 +119,11 @@ def request_approval(
 
     def then(outcome: object) -> None:
         assert isinstance(outcome, Approval)
-        request = Request(call_id, tool, arguments, policy, expires, own.term)
+        at_work = [m for m in own.messages.values() if own.running(m.key) and m.open]
+        at_work = [m for m in at_work if m.started and m.lead is None]
+        last = max(at_work, key=lambda m: m.started, default=None)
+        working = last.key if last else None
+        request = Request(call_id, tool, arguments, policy, expires, own.term, working)
         own.requests[outcome.request_id] = request
 
     return Plan(then=then)
@@ -221,10 +225,15 @@ def begin_tool_call(
     if refused:
         return no(refused)
 
+    lead = own.lead(key)
+
     def then(_: object) -> None:
         own.calls.setdefault((key, call_id), Call(tool, arguments)).dispatched = True
         if approval is not None:
             own.requests[approval].consumed = True
+        if not lead.started:
+            for one in own.group(lead):
+                one.started = own.version + 1
 
     return Plan(then=then)
 

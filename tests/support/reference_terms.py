@@ -91,6 +91,15 @@ def root(own: Owner, known: Message) -> Message:
     return known
 
 
+def inside(own: Owner, known: Message) -> set[str]:
+    """Return the one and the running executions around it."""
+    around = {known.key}
+    while known.into is not None:
+        known = own.lead(known.into)
+        around.add(known.key)
+    return around
+
+
 def end_term(world: Reference, own: Owner, finishes: tuple[str, ...] = ()) -> None:
     """Settle what was started, close what is open, clear the checkpoint."""
     done = {own.lead(key).key for key in finishes}
@@ -116,6 +125,25 @@ def _end_effects(own: Owner) -> None:
             call.closed = "outcome_unknown" if call.dispatched else "never_started"
     for request in own.requests.values():
         if not (request.consumed or request.closed or request.decision == "denied"):
+            request.closed = "void" if request.decision else "cut"
+
+
+def _end_effects_of_settled(own: Owner) -> None:
+    """Close the calls of what is settled, and the requests that were for it."""
+    for (key, _), call in own.calls.items():
+        if not (call.done or call.closed or own.messages[key].open):
+            call.closed = "outcome_unknown" if call.dispatched else "never_started"
+    for request in own.requests.values():
+        if request.consumed or request.closed or request.decision == "denied":
+            continue
+        about = (request.call_id, request.tool, request.arguments)
+        asking = [
+            key
+            for (key, call_id), call in own.calls.items()
+            if (call_id, call.tool, call.arguments) == about
+        ]
+        asking = asking or [request.working]
+        if asking != [None] and not any(own.messages[key or ""].open for key in asking):
             request.closed = "void" if request.decision else "cut"
 
 
@@ -179,12 +207,14 @@ def restart(world: Reference, own: Owner, incarnation: str, holder: Holder) -> N
         if not one.started:
             continue
         covered = cover(own, one.key)
+        resumed = not named.isdisjoint(inside(own, one))
         if covered & CANCELLING:
             settle(own, one.key, "cancelled")
-        elif covered or (reasons and one.key in named):
+        elif covered or (reasons and resumed):
             settle(own, one.key, "closed_in_recovery")
-        elif named and not reasons and one.key not in named:
+        elif named and not reasons and not resumed:
             settle(own, one.key, "outcome_unknown")
+    _end_effects_of_settled(own)
     if reasons:
         own.checkpoint = None
     end_holding(world, own)

@@ -36,7 +36,7 @@ def lend(tables: Sequence[TableSpec]) -> str:
     if idle:
         return idle.pop()
     url = postgres.new_url()
-    store = PostgresStore(url, tables=tables)
+    store = PostgresStore(f"{url}&durability=normal", tables=tables)
     store.setup()
     store.close()
     _lent[url] = (names, repr(_columns(url)))

@@ -80,6 +80,8 @@ class World:
         elif kind == "postgres":
             # Who opens it with tables of another kind needs one that has none yet.
             self.url = postgres.new_url() if bare else schemas.lend(LiveTables.specs)
+            # No test of a world is one of durability.
+            self.url += "&durability=normal"
         self.now = START
         self._opened: list[Ledger] = []
         self.ledger = self.open("p1")
@@ -113,7 +115,7 @@ class World:
         """Close every ledger."""
         for ledger in self._opened:
             ledger.close()
-        schemas.give_back(self.url)
+        schemas.give_back(self.url.removesuffix("&durability=normal"))
 
     def pass_seconds(self, seconds: float) -> None:
         """Move the clock of every ledger of this world."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -154,6 +155,8 @@ def _silence(refusal: NothingToSay) -> Iterable[str]:
     if verdict is not None:
         yield f"{verdict.key or 'the acting request'} is {verdict.name}"
     yield f"tenure: {refusal}"
+    for key in refusal.open:
+        yield f"it may be called with --acting {shlex.quote(key)}"
 
 
 def _say(lines: Iterable[str]) -> None:

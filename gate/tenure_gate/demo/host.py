@@ -72,20 +72,13 @@ class Host:
         request = {"role": "user", "id": message_id, "content": text}
         self.messages.append({**request, "human": True} if human else request)
 
-    def take_up(self, message_id: str) -> None:
-        """Move a request that waited to the end of the list: its turn has come."""
-        (at,) = (
-            at for at, one in enumerate(self.messages) if one.get("id") == message_id
-        )
-        self.messages.append(self.messages.pop(at))
-
     async def ask_model(
         self, gate: Gate, authority: Authority, acting: str
     ) -> tuple[str, str] | None:
         """Call the model, by way of the gate; return the tool that it calls."""
         shown = await gate(authority, acting)
         self.seen += shown
-        said = ANSWERS[shown[-1]["content"]]
+        said = ANSWERS.get(shown[-1]["content"], {"content": "What is it?"})
         answer: Message = {"role": "assistant", "parent_id": acting}
         if "call" not in said:
             self.messages.append({**answer, **said})

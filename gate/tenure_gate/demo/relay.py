@@ -182,7 +182,6 @@ class _Relay:
         ledger = self.ledger
         await call(ledger.settle, two, "relay_1", "completed")
         self.tell.title("The message that waited")
-        self.host.take_up("msg_2")
         await self._verdicts(two, "msg_2", {"msg_2": "successor"})
         await self.host.ask_model(self.gate, two, "msg_2")
         told = str(self.host.seen[-2]["content"])

@@ -1,8 +1,9 @@
 """Runs the scenes one after another, on one new file.
 
-Everything is real: an event loop, one SQLite file, and one child process that is killed
-with SIGKILL while it writes. Each step checks what it says; one that does not hold
-fails the run. Nothing waits on seconds: what must come later waits for an event.
+Everything is real: an event loop, one SQLite file, and two child processes that are
+killed with SIGKILL, one while it writes and one in the midst of its work. Each step
+checks what it says; one that does not hold fails the run. Nothing waits on seconds:
+what must come later waits for an event.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from tempfile import TemporaryDirectory
 from urllib.parse import quote
 
 from tenure import open_ledger
-from tenure_gate.demo import crash, flags, relay, terms
+from tenure_gate.demo import crash, flags, relay, restart, terms
 from tenure_gate.demo.telling import Telling
 
 __all__ = ["main"]
@@ -26,7 +27,7 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="tenure demo",
         description="A relay with late leftovers, the rule of flags that dies of them, "
-        "and a process that is killed.",
+        "processes that are killed, and the recovery after it.",
     )
     parser.add_argument(
         "--ledger",
@@ -59,6 +60,7 @@ def _run(path: Path, last_line: str) -> int:
     with open_ledger(url) as ledger:
         crash.read_what_is_left(tell, ledger, acknowledged)
         terms.third_term(tell, ledger)
+        restart.run(tell, ledger, url)
         terms.verify(tell, ledger, head)
     tell.end(last_line)
     return 1 if tell.failed else 0

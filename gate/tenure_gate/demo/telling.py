@@ -11,6 +11,8 @@ __all__ = ["Telling"]
 COLUMNS = 79
 TEXT_AT = 25
 """Where what happened begins; left of it stand the mark and what was done."""
+SECOND_AT, THIRD_AT = 21, 56
+"""Where the second and the third column of a table begin."""
 
 GREEN, RED, BOLD, DIM, PLAIN = "\x1b[32m", "\x1b[31m", "\x1b[1m", "\x1b[2m", "\x1b[0m"
 
@@ -34,12 +36,28 @@ class Telling:
         self.checked += 1
         self.failed += not holds
         mark = self._in(GREEN, "ok  ") if holds else self._in(RED, "FAIL")
-        first, *more = wrap(what, COLUMNS - TEXT_AT)
+        first, *more = _wrapped(what, COLUMNS - TEXT_AT)
         self._line(f"{mark} {did:<{TEXT_AT - 5}}{first}")
         for line in more:
             self._line(f"{'':{TEXT_AT}}{line}")
         for line in wrap(why, COLUMNS - TEXT_AT):
             self._line(f"{'':{TEXT_AT}}{self._in(DIM, line)}")
+
+    def row(
+        self, first: str, second: str, third: str, *, holds: bool | None = None
+    ) -> None:
+        """Tell one row of a table; ``holds`` None: its head, which is no check."""
+        if holds is None:
+            mark = "    "
+        else:
+            self.checked += 1
+            self.failed += not holds
+            mark = self._in(GREEN, "ok  ") if holds else self._in(RED, "FAIL")
+        left = f"{first:<{SECOND_AT - 5}}{second:<{THIRD_AT - SECOND_AT}}"
+        first_line, *more = wrap(third, COLUMNS - THIRD_AT)
+        self._line(f"{mark} {left if holds else self._in(DIM, left)}{first_line}")
+        for line in more:
+            self._line(f"{'':{THIRD_AT}}{line}")
 
     def quote(self, text: str) -> None:
         """Tell what was said, word for word and on one line."""
@@ -57,3 +75,8 @@ class Telling:
     def _line(self, text: str) -> None:
         self._out.write(f"{text}\n")
         self._out.flush()
+
+
+def _wrapped(text: str, columns: int) -> list[str]:
+    """Return the lines of a text, each in as many as it needs."""
+    return [one for line in text.splitlines() for one in wrap(line, columns)] or [""]

@@ -52,7 +52,7 @@ def load_transcript(text: str, format: Format | None = None) -> Transcript:  # n
     if format is None:
         format = guess_format(messages)  # noqa: A001  as above
     else:
-        check_choice("format", format, Format)
+        _check_named(messages, check_choice("format", format, Format))
     return Transcript(messages, _READERS[format](), format)
 
 
@@ -67,10 +67,7 @@ def guess_reader(messages: Sequence[Message]) -> MessageReader:
 
 def guess_format(messages: Sequence[Message]) -> Format:
     """Return the name of the format; see `guess_reader`."""
-    found: dict[Format, int] = {}
-    for index, message in enumerate(messages):
-        for name in _marks(message):
-            found.setdefault(name, index)
+    found = _marked(messages)
     if len(found) > 1:
         (first, at), (second, there), *_ = found.items()
         msg = (
@@ -79,6 +76,27 @@ def guess_format(messages: Sequence[Message]) -> Format:
         )
         raise InvalidInput(msg, index=there)
     return next(iter(found)) if found else "openai"
+
+
+def _check_named(messages: Sequence[Message], named: Format) -> None:
+    """Raise `InvalidInput` where all marks are of another format than is named."""
+    found = _marked(messages)
+    if found and named not in found:
+        name, at = next(iter(found.items()))
+        msg = (
+            f"message {at} is in the format {name}: this is no list in the format "
+            f"{named}; name no format, or {name}"
+        )
+        raise InvalidInput(msg, index=at)
+
+
+def _marked(messages: Sequence[Message]) -> dict[Format, int]:
+    """Return the formats that are marked, each with the first index of a mark."""
+    found: dict[Format, int] = {}
+    for index, message in enumerate(messages):
+        for name in _marks(message):
+            found.setdefault(name, index)
+    return found
 
 
 def _marks(message: object) -> Iterator[Format]:

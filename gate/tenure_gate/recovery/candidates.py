@@ -40,9 +40,8 @@ def closed_by_recovery(own: Ownership) -> bool:
 
 
 def seen_last(state: State) -> datetime | None:
-    """Return when the owner's work was last heard of: its grant, snapshot, messages."""
-    checkpoint = state.recovery.checkpoint
-    moments = [state.ownership.active_at, checkpoint.updated_at if checkpoint else None]
+    """Return when the owner was last heard of: its grant, its messages, its holder."""
+    moments = [state.ownership.active_at, state.active_at]
     for one in state.executions.listed():
         moments += [one.known_at, one.admitted_at, one.started_at]
     return max((at for at in moments if at is not None), default=None)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from inspect import getattr_static
 from types import MemberDescriptorType
 from typing import TypeVar
 
 from tenure_gate.recovery.holders import HolderAnswer, holder_of_process
 from tenure_ledger.decisions.recovering.command import Answers, Identity
 from tenure_ledger.errors import InvalidInput
+from tenure_ledger.methods.base import ids
 from tenure_ledger.values import OwnerRef, kind_of
 
 __all__ = ["RecoveryEnvironment"]
@@ -29,7 +31,7 @@ class RecoveryEnvironment:
 
     holder: Callable[[OwnerRef, str | None], HolderAnswer] = holder_of_process
     """Is the process that holds it (its name on record) gone?"""
-    conversation_exists: Callable[[OwnerRef], bool] | None = None
+    conversation_exists: Callable[[OwnerRef], bool | None] | None = None
     parent: Callable[[OwnerRef], OwnerRef | None] | None = None
     """Its parent in the session tree."""
     identity: Callable[[OwnerRef], Identity | None] | None = None
@@ -41,10 +43,13 @@ class RecoveryEnvironment:
 
     def __post_init__(self) -> None:
         for name in self.__dataclass_fields__:
-            inherited = getattr(type(self), name)
+            inherited = getattr_static(type(self), name)
             if not isinstance(inherited, MemberDescriptorType):
-                # A method of a subclass: else the field would hide it.
-                object.__setattr__(self, name, inherited.__get__(self))
+                # A method of a subclass, of whatever kind: the field would hide it.
+                bind = getattr(type(inherited), "__get__", None)
+                if bind is not None:
+                    inherited = bind(inherited, self, type(self))
+                object.__setattr__(self, name, inherited)
             asked = getattr(self, name)
             if not callable(asked) and (asked is not None or name == "holder"):
                 msg = f"{name} must be callable, not {kind_of(asked)}"
@@ -60,13 +65,15 @@ class RecoveryEnvironment:
 
     def answers(self, owner: OwnerRef) -> Answers:
         """Ask everything else, once."""
-        exists, parent = self.conversation_exists, self.parent
+        exists, parent = _ask(self.conversation_exists, owner), self.parent
         grants = _ask(self.current_grants, owner)
+        if grants is not None:
+            grants = ids("current_grants", grants)
         return Answers(
-            conversation_exists=True if exists is None else exists(owner),
+            conversation_exists=True if exists is None else exists,
             parent=None if parent is None else (parent(owner),),
             identity=_ask(self.identity, owner),
-            grants=None if grants is None else tuple(grants),
+            grants=grants,
             model=_ask(self.current_model, owner),
         )
 

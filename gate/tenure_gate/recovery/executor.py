@@ -10,43 +10,38 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 
+from tenure_gate.recovery.call_steps import CallSteps
 from tenure_gate.recovery.port import ResumeHost
 from tenure_gate.recovery.steps import (
     AwaitApproval,
-    CloseApproval,
     Compact,
     DropJob,
     GoOn,
-    KeepOutput,
     QueueSubmission,
     ResumePlan,
-    RunCall,
     RunJob,
     Step,
-    TellCall,
     TimeOutJob,
     Unstarted,
 )
-from tenure_ledger.bodies import Json
 from tenure_ledger.errors import (
     AlreadyDecided,
-    KeyReused,
-    NotAdmitted,
-    NotFound,
+    AlreadyStripped,
+    InvalidInput,
+    StaleCheckpoint,
 )
+from tenure_ledger.folds.executions import Execution
 from tenure_ledger.ledger import Ledger
-from tenure_ledger.methods.effects import arguments_digest
 from tenure_ledger.values import (
     Authority,
     ChatExecutionKey,
     OwnerRef,
     check_authority,
+    check_optional_id,
+    kind_of,
 )
 
 __all__ = ["execute_plan"]
-
-_RESULTS = ("output", "content", "result")
-"""Where the formats in use keep what a tool returned."""
 
 
 async def execute_plan(
@@ -61,13 +56,17 @@ async def execute_plan(
 
     Waits for a person do not hold up other calls; the loop goes on when each call has
     an answer. ``policy_version`` is the one in force now: an approval of another one is
-    not used. Raises what the host raises, and, before each step, `FencedOut`,
-    `TermRetired`, `OwnerEnded` when somebody else has the work by now.
+    not used, and closed. What was decided, done or cancelled since the plan was made
+    stands: the rest goes on. Raises what the host raises, and, before each step,
+    `FencedOut`, `TermRetired`, `OwnerEnded` when somebody else has the work by now;
+    `InvalidInput`.
     """
+    _check(ledger, plan, host)
+    policy_version = check_optional_id("policy_version", policy_version)
     run = _Execution(ledger, check_authority(authority), host, policy_version)
     await run.check()
     waits = [
-        asyncio.ensure_future(run.wait(step))
+        asyncio.ensure_future(run.calls.wait(step))
         for step in plan.steps
         if isinstance(step, AwaitApproval)
     ]
@@ -82,6 +81,23 @@ async def execute_plan(
         for wait in waits:
             wait.cancel()
         await asyncio.gather(*waits, return_exceptions=True)
+
+
+def _check(ledger: object, plan: object, host: object) -> None:
+    """Return if these can be worked with, else raise `InvalidInput`."""
+    if not isinstance(ledger, Ledger):
+        msg = f"ledger must be a Ledger, not {kind_of(ledger)}"
+        raise InvalidInput(msg)
+    if not isinstance(plan, ResumePlan):
+        msg = f"plan must be a ResumePlan, not {kind_of(plan)}"
+        raise InvalidInput(msg)
+    if not isinstance(host, ResumeHost):
+        msg = f"host must have the methods of ResumeHost, and is {kind_of(host)}"
+        raise InvalidInput(msg)
+    for step in plan.steps:
+        if not isinstance(step, Step):
+            msg = f"{kind_of(step)} is no step of a plan"
+            raise InvalidInput(msg)
 
 
 async def _all(waits: Sequence[asyncio.Future[None]]) -> None:
@@ -106,7 +122,7 @@ class _Execution:
         self.authority = authority
         self.owner: OwnerRef = authority.owner
         self.host = host
-        self.policy_version = policy_version
+        self.calls = CallSteps(ledger, authority, host, policy_version)
 
     async def check(self) -> None:
         """Return if the authority may act, else raise its refusal."""
@@ -116,17 +132,11 @@ class _Execution:
         """Do one step."""
         match step:
             case Compact():
-                done = await self.host.compact(step)
-                await asyncio.to_thread(
-                    self.ledger.history_rewritten,
-                    self.authority,
-                    step.history_rewrite_generation,
-                    *done,
-                )
+                await self._compact(step)
             case QueueSubmission():
                 await self._queue(step)
             case Unstarted():
-                await self.host.queue(step)
+                await self._queue_each(step.keys)
             case RunJob():
                 await self.host.run_job(step)
             case DropJob():
@@ -136,153 +146,60 @@ class _Execution:
             case GoOn():
                 await self.host.go_on(step)
             case _:
-                await self._do_call(step)
+                await self.calls.do(step)
 
-    async def _do_call(
-        self, step: KeepOutput | TellCall | RunCall | AwaitApproval | CloseApproval
-    ) -> None:
-        match step:
-            case KeepOutput():
-                await self._keep(step)
-            case TellCall():
-                await self.host.tell(step)
-            case RunCall():
-                await self._run(step)
-            case AwaitApproval():
-                pass  # it waits beside the others
-            case CloseApproval():
-                await self._close(step)
-
-    async def _keep(self, step: KeepOutput) -> None:
-        if step.result is not None:
-            result = await asyncio.to_thread(self.ledger.body, self.owner, step.result)
-            await self.host.keep(step, result)
+    async def _compact(self, step: Compact) -> None:
+        """Compact, unless it is on record by now."""
+        at = step.history_rewrite_generation
+        state = await asyncio.to_thread(self.ledger.fresh_state, self.owner)
+        if state.relay.rewrite is not None and state.relay.rewrite.generation >= at:
             return
-        known = None
-        if step.message_id is not None:
-            known = await asyncio.to_thread(
-                self.ledger.tool_call, self.owner, step.message_id, step.call_id
-            )
-        if known is not None and known.state == "unknown":
-            # The checkpoint knew what the ledger did not.
-            try:
-                await asyncio.to_thread(
-                    self.ledger.complete_tool_call,
-                    self.authority,
-                    known,
-                    _returned(step.output),
-                )
-            except AlreadyDecided:
-                known = await asyncio.to_thread(
-                    self.ledger.tool_call, self.owner, known.message_id, step.call_id
-                )
-        if known is not None and known.state == "completed":
-            await self.host.keep(step, known.result)
-        else:
-            await self.host.keep(step, _returned(step.output))
-
-    async def _run(self, step: RunCall) -> None:
-        arguments = step.arguments
-        if step.digest is not None:
-            arguments = await asyncio.to_thread(
-                self.ledger.body, self.owner, step.digest
-            )
-            if arguments is None and step.digest != arguments_digest(None):
-                await self._tell(step, "never_started")  # they were erased
-                return
-        if step.approval is None and not await self.host.allowed(step):
-            await self._tell(step, "never_started")
-            return
-        try:
-            call = await asyncio.to_thread(
-                self.ledger.begin_tool_call,
-                self.authority,
-                step.message_id,
-                step.call_id,
-                step.tool,
-                arguments,
-                step.approval,
-                policy_version=self.policy_version,
-            )
-        except AlreadyDecided as refusal:
-            await self._tell(step, str(refusal.first))
-            return
-        except (NotAdmitted, KeyReused, NotFound):
-            await self._tell(step, "never_started")
-            return
-        match call.state:
-            case "fresh":
-                result = await self.host.run_tool(step, arguments, call.idempotency_key)
-                await asyncio.to_thread(
-                    self.ledger.complete_tool_call, self.authority, call, result
-                )
-                await self.host.keep(step, result)
-            case "completed":
-                await self.host.keep(step, call.result)
-            case _:
-                await self._tell(step, "unknown")
-
-    async def _tell(self, step: RunCall, what: str) -> None:
-        match what:
-            case "denied" | "expired" | "void" | "unknown":
-                told = TellCall(step.message_id, step.call_id, what)
-            case _:
-                told = TellCall(step.message_id, step.call_id, "never_started")
-        await self.host.tell(told)
-
-    async def wait(self, step: AwaitApproval) -> None:
-        """Wait for a decision as long as there is time, then act on what there is."""
-        limit = asyncio.timeout(step.seconds_left)
-        try:
-            async with limit:
-                while await self._undecided(step):
-                    await self.host.answered(step)
-        except TimeoutError:
-            if not limit.expired():
-                raise
-            await self._close(CloseApproval(step.request_id, "expired"))
-        await self.check()
-        asked = await asyncio.to_thread(
-            self.ledger.approval, self.owner, step.request_id
-        )
-        if asked is None or asked.closed or asked.decision != "approved":
-            what = "void" if asked is None else asked.reason or asked.decision or ""
-            await self._tell(step.call, "void" if what == "cut" else what)
-        else:
-            await self._run(step.call)
-
-    async def _undecided(self, step: AwaitApproval) -> bool:
-        asked = await asyncio.to_thread(
-            self.ledger.approval, self.owner, step.request_id
-        )
-        return asked is not None and not (asked.decided or asked.closed)
-
-    async def _close(self, step: CloseApproval) -> None:
-        with suppress(AlreadyDecided):  # somebody was faster, and that stands
+        done = await self.host.compact(step)
+        with suppress(StaleCheckpoint):  # another rewrite was recorded meanwhile
             await asyncio.to_thread(
-                self.ledger.close_approval,
-                self.authority,
-                step.request_id,
-                step.reason,
+                self.ledger.history_rewritten, self.authority, at, *done
             )
 
     async def _queue(self, step: QueueSubmission) -> None:
-        if not step.admitted:
-            key = step.submission.message_id
-            known = await asyncio.to_thread(
-                self.ledger.execution,
-                ChatExecutionKey(self.owner.owner_id, key),
-                self.owner.recovery_class,
-            )
-            human = known is not None and known.human
+        keys = [part.message_id for part in (step.submission, *step.absorbed)]
+        known = {key: await self._execution(key) for key in keys}
+        if step.admitted:
+            wanted = {key for key, one in known.items() if one is None or one.open}
+            parts = tuple(one for one in step.absorbed if one.message_id in wanted)
+            if keys[0] in wanted:
+                await self.host.queue(step._replace(absorbed=parts))
+            return
+        lead = known[keys[0]]
+        human = lead is not None and lead.human
+        try:
             await asyncio.to_thread(
                 self.ledger.admit,
                 self.authority,
-                key,
+                keys[0],
                 "human" if human else "runtime_recovery",
-                absorbed=[part.message_id for part in step.absorbed],
+                absorbed=keys[1:],
             )
-        await self.host.queue(step)
+        except (AlreadyDecided, AlreadyStripped):
+            # A part was dealt with by itself meanwhile, so the others are too.
+            await self._queue_each(tuple(key for key, one in known.items() if one))
+        else:
+            await self.host.queue(step)
+
+    async def _queue_each(self, keys: tuple[str, ...]) -> None:
+        """Queue these messages, without what was begun or has ended meanwhile."""
+        known = [(key, await self._execution(key)) for key in keys]
+        rest = tuple(
+            key for key, one in known if one is None or (one.open and not one.started)
+        )
+        if rest:
+            await self.host.queue(Unstarted(rest))
+
+    async def _execution(self, message_id: str) -> Execution | None:
+        return await asyncio.to_thread(
+            self.ledger.execution,
+            ChatExecutionKey(self.owner.owner_id, message_id),
+            self.owner.recovery_class,
+        )
 
     async def _time_out(self, step: TimeOutJob) -> None:
         view = await asyncio.to_thread(self.ledger.owner, self.owner)
@@ -302,10 +219,3 @@ class _Execution:
 
     async def _clear(self, reason: str) -> None:
         await asyncio.to_thread(self.ledger.clear_checkpoint, self.authority, reason)
-
-
-def _returned(item: Json) -> Json:
-    """Return what the tool returned, if the item says it in a format in use."""
-    if isinstance(item, dict):
-        return next((item[at] for at in _RESULTS if at in item), item)
-    return item

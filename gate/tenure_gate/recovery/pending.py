@@ -1,4 +1,4 @@
-"""What a restart does with each tool call and approval, one by one, by call id.
+"""What a restart does with each tool call and approval, one by one.
 
 What the ledger recorded about a call wins over what a checkpoint says of it. Source of
 the rules: design section 7.
@@ -6,7 +6,7 @@ the rules: design section 7.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from typing import NamedTuple, cast
 
@@ -19,12 +19,19 @@ from tenure_gate.recovery.steps import (
     TellCall,
     Told,
 )
-from tenure_ledger.bodies import Json
+from tenure_ledger.attribution import Attribution, latest
+from tenure_ledger.bodies import Json, body_digest, encode_body
+from tenure_ledger.decisions.live import of_term
+from tenure_ledger.errors import InvalidInput
 from tenure_ledger.folds.effects import Approval, Call
 from tenure_ledger.folds.stream import State
 from tenure_ledger.payloads import call_id_of
+from tenure_ledger.values import check_id
 
 __all__ = ["Pending"]
+
+_Key = tuple[str | None, str]
+"""Message id and call id; a message that nobody knows is None."""
 
 
 class Pending(NamedTuple):
@@ -35,9 +42,12 @@ class Pending(NamedTuple):
     """The executions, and what they absorbed."""
     saved: int
     """Version of the checkpoint; 0: none."""
-    acting: str | None
-    """The execution that a call belongs to if nobody says otherwise."""
     now: datetime
+    attribution: Attribution
+    pending: tuple[Json, ...] = ()
+    """Calls without a result, as the checkpoint has them; each item has an id."""
+    outputs: tuple[Json, ...] = ()
+    """Results that the host had, and had not put into its history."""
     seconds_saved: float | None = None
     """What was left of the wait when the checkpoint was saved; None: not said."""
     saved_at: datetime | None = None
@@ -46,79 +56,78 @@ class Pending(NamedTuple):
     waits: bool = False
     """The checkpoint is of a wait: it lists no calls, so all open ones are its own."""
 
-    def steps(
-        self, pending: Iterable[Json] = (), outputs: Iterable[Json] = ()
-    ) -> list[Step]:
-        """Return a step or two for each call, every call once.
-
-        ``outputs`` are results that the host had and had not put into its history,
-        ``pending`` calls without a result; each item has an id.
-        """
-        done: set[str] = set()
+    def steps(self) -> list[Step]:
+        """Return a step or two for each call, every call once."""
+        done: set[_Key] = set()
         steps: list[Step] = []
-        for item in outputs:
-            at = call_id_of(item)
-            if at not in done:
-                done.add(at)
-                steps.append(self._kept(at, item))
-        wanted = {call_id_of(item): item for item in pending}
-        for at, item in wanted.items():
-            if at not in done:
-                done.add(at)
-                steps += self._call(at, item)
-        for at in self._others(done):
-            steps += self._call(at, None)
+        for item in self.outputs:
+            key = self._key(item)
+            if key not in done:
+                done.add(key)
+                steps.append(self._kept(key, item))
+        for item in self.pending:
+            key = self._key(item)
+            if key not in done:
+                done.add(key)
+                steps += self._call(key, item)
+        for key in self._others(done):
+            steps += self._call(key, None)
         return steps
 
-    def _kept(self, call_id: str, item: Json) -> Step:
-        known = self._known(call_id, item)
+    def _key(self, item: Json) -> _Key:
+        return self.attribution.of_item(item), call_id_of(item)
+
+    def _known(self, key: _Key) -> Call | None:
+        at, call_id = key
+        return None if at is None else self.state.effects.calls.get((at, call_id))
+
+    def _kept(self, key: _Key, item: Json) -> Step:
+        known = self._known(key)
         result = None
         if known is not None and (known.completed or known.late):
             result = known.result
-        return KeepOutput(self._message(call_id, item), call_id, item, result)
+        return KeepOutput(*key, item, result)
 
-    def _call(self, call_id: str, item: Json) -> list[Step]:
+    def _call(self, key: _Key, item: Json) -> list[Step]:
         """Return what to do about a call that has no output in the checkpoint."""
-        at = self._message(call_id, item)
-        known, asked = self._known(call_id, item), self._asked(call_id)
+        known, asked = self._known(key), self.attribution.request(*key)
         if known is not None and (known.completed or known.late):
-            return [KeepOutput(at, call_id, None, known.result)]
+            return [KeepOutput(*key, None, known.result)]
         if known is not None and (known.closed or known.dispatched):
             never = known.outcome == "never_started"
-            return [TellCall(at, call_id, "never_started" if never else "unknown")]
+            return _tell(key, asked, "never_started" if never else "unknown")
         if self.dispatched or (asked is not None and asked.consumed):
-            return self._unknown(at, call_id, asked)
-        if asked is not None and (asked.closed or asked.decision != "approved"):
-            return self._waiting(at, asked, _run(at, call_id, known, asked, item))
-        run = _run(at, call_id, known, asked, item)
-        # Without it nobody can say what the call was to do, or for whom.
-        return [run or TellCall(at, call_id, "never_started")]
-
-    def _unknown(
-        self, at: str | None, call_id: str, asked: Approval | None
-    ) -> list[Step]:
-        told = TellCall(at, call_id, "unknown")
-        if asked is None or not asked.open:
-            return [told]
-        return [CloseApproval(asked.request_id, "void"), told]
-
-    def _waiting(
-        self, at: str | None, asked: Approval, run: RunCall | None
-    ) -> list[Step]:
-        if asked.closed:
-            what: Told = "expired" if asked.reason == "expired" else "void"
-            return [TellCall(at, asked.call_id, what)]
-        if asked.decision == "denied":
-            return [TellCall(at, asked.call_id, "denied")]
-        left = self._seconds_left(asked)
-        if left is not None and left <= 0:
-            return [
-                CloseApproval(asked.request_id, "expired"),
-                TellCall(at, asked.call_id, "expired"),
-            ]
+            return _tell(key, asked, "unknown")
+        if asked is not None and asked.closed:
+            return _tell(key, asked, "expired" if asked.reason == "expired" else "void")
+        if asked is not None and asked.decision == "denied":
+            return _tell(key, asked, "denied")
+        run = self._run(key, known, asked, item)
         if run is None:
-            return [TellCall(at, asked.call_id, "never_started")]
-        return [AwaitApproval(asked.request_id, run, left)]
+            # Its execution has ended, or nobody can say what it was to do.
+            return _tell(key, asked, "never_started")
+        if asked is None or asked.decision == "approved":
+            return [run]
+        return [AwaitApproval(asked.request_id, run, self._seconds_left(asked))]
+
+    def _run(
+        self, key: _Key, known: Call | None, asked: Approval | None, item: Json
+    ) -> RunCall | None:
+        """Return how to run the call; None: it cannot be run."""
+        at, call_id = key
+        one = None if at is None else self.state.executions.by_key.get(at)
+        if one is None or not (one.open and of_term(self.state.ownership, one)):
+            return None
+        approval = None if asked is None else asked.request_id
+        if known is not None:
+            tool, digest = known.tool, known.arguments
+            return RunCall(one.key, call_id, tool, None, digest, approval)
+        told = _told(item)
+        if asked is None:
+            return told and RunCall(one.key, call_id, *told, None, None)
+        if told and (asked.tool, asked.arguments) == (told[0], _digest(told[1])):
+            return RunCall(one.key, call_id, *told, None, approval)
+        return RunCall(one.key, call_id, asked.tool, None, asked.arguments, approval)
 
     def _seconds_left(self, asked: Approval) -> float | None:
         """Return what is left of a wait; a clock that went back gives nothing more."""
@@ -131,88 +140,48 @@ class Pending(NamedTuple):
         if self.seconds_saved is not None and self.saved_at is not None and alone:
             gone = (self.now - self.saved_at).total_seconds()
             left.append(self.seconds_saved - max(0.0, gone))
-        return min(left, default=None)
+        return max(0.0, min(left)) if left else None
 
     def _undecided(self) -> list[Approval]:
         listed = self.state.effects.listed_approvals()
         return [one for one in listed if not one.decided]
 
-    def _asked(self, call_id: str) -> Approval | None:
-        """Return the latest request of this term for the call."""
-        effects = self.state.effects
-        at = effects.by_call.get(call_id)
-        asked = None if at is None else effects.approvals[at]
-        since = self.state.ownership.term_version
-        return None if asked is None or asked.requested < since else asked
-
-    def _known(self, call_id: str, item: Json) -> Call | None:
-        at = self._message(call_id, item)
-        return None if at is None else self.state.effects.calls.get((at, call_id))
-
-    def _message(self, call_id: str, item: Json) -> str | None:
-        """Return which execution a call belongs to."""
-        named = item.get("message_id") if isinstance(item, dict) else None
-        if isinstance(named, str):
-            return named
-        calls = self.state.effects.calls
-        found = [known for key in self.keys if (known := calls.get((key, call_id)))]
-        return max(found, key=_latest).key if found else self.acting
-
-    def _others(self, done: set[str]) -> list[str]:
+    def _others(self, done: set[_Key]) -> list[_Key]:
         """Return the other calls that the host may not know the end of, in order."""
-        effects = self.state.effects
-        mine, found = set(self.keys), dict[str, int]()
-        elsewhere: set[str] = set()
-        for known in effects.calls.values():
-            if known.key not in mine:
-                elsewhere.add(known.call_id)
-            elif known.call_id not in done and self._new(known):
-                found[known.call_id] = known.intended
+        mine, found = set(self.keys), dict[_Key, int]()
+        calls = self.state.effects.calls
+        for at, known in calls.items():
+            if known.key in mine and at not in done and self._new(known):
+                found[at] = known.intended
         since = self.state.ownership.term_version
-        for asked in effects.approvals.values():
-            at = asked.call_id
-            # Of a call that is on record, the record says whether it is new.
-            if asked.requested < since or at in done or at in found or at in elsewhere:
+        for asked in self.state.effects.approvals.values():
+            new = asked.open or _ended(asked) > self.saved
+            if asked.requested < since or not new:
                 continue
-            if asked.open or _ended(asked) > self.saved:
-                found[at] = asked.requested
-        return sorted(found, key=lambda at: (found[at], at))
+            key = (self.attribution.of_request(asked), asked.call_id)
+            # Of a call that is on record, the record says whether it is new.
+            if key[0] in mine and key not in calls and key not in done:
+                found[key] = asked.requested
+        return sorted(found, key=lambda key: (found[key], key[1]))
 
     def _new(self, known: Call) -> bool:
         """Say whether something came of the call that the checkpoint did not know."""
-        if max(known.intended, known.dispatched, _latest(known)) > self.saved:
+        if latest(known) > self.saved:
             return True
         if not known.open:
             return False
-        asked = self._asked(known.call_id)
+        asked = self.attribution.request(known.key, known.call_id)
         if known.dispatched or asked is None:
             return bool(known.dispatched) or self.waits
         return asked.open or _ended(asked) > self.saved
 
 
-def _run(
-    at: str | None,
-    call_id: str,
-    known: Call | None,
-    asked: Approval | None,
-    item: Json,
-) -> RunCall | None:
-    """Return how to run the call; None: nobody can say what it was to do."""
-    if at is None:
-        return None
-    approval = None if asked is None else asked.request_id
-    if known is not None:
-        return RunCall(at, call_id, known.tool, None, known.arguments, approval)
-    if asked is not None:
-        return RunCall(at, call_id, asked.tool, None, asked.arguments, approval)
-    told = _told(item)
-    return None if told is None else RunCall(at, call_id, *told, None, None)
-
-
-def _latest(known: Call) -> int:
-    return max(
-        known.intended, known.dispatched, known.completed, known.closed, known.late
-    )
+def _tell(key: _Key, asked: Approval | None, what: Told) -> list[Step]:
+    """Tell of a call that is not run, and leave no request for it open."""
+    told = TellCall(*key, what)
+    if asked is None or not asked.open:
+        return [told]
+    return [CloseApproval(asked.request_id, "void"), told]
 
 
 def _ended(asked: Approval) -> int:
@@ -227,7 +196,15 @@ def _told(item: Json) -> tuple[str, Json] | None:
     named: Mapping[str, Json] = item
     if isinstance(inner, dict):
         named = cast("Mapping[str, Json]", inner)
-    tool = named.get("tool", named.get("name"))
-    if not isinstance(tool, str) or not tool:
-        return None
+    try:
+        tool = check_id("tool", named.get("tool", named.get("name")))
+    except InvalidInput:
+        return None  # no call can be made under it
     return tool, named.get("arguments", named.get("input"))
+
+
+def _digest(arguments: Json) -> str | None:
+    try:
+        return body_digest(encode_body("arguments", arguments))
+    except InvalidInput:
+        return None

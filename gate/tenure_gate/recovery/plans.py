@@ -14,17 +14,21 @@ from tenure_gate.recovery.steps import (
     Compact,
     DropJob,
     GoOn,
-    QueuedMessage,
-    QueueSubmission,
     ResumePlan,
     RunJob,
     Step,
     TimeOutJob,
-    Unstarted,
 )
-from tenure_ledger.decisions.live import of_term
+from tenure_gate.recovery.waiting import (
+    lead_of,
+    leads,
+    merged,
+    submission_of,
+    unstarted,
+)
+from tenure_ledger.attribution import Attribution
+from tenure_ledger.bodies import Json
 from tenure_ledger.errors import InvalidInput
-from tenure_ledger.folds.executions import Execution
 from tenure_ledger.folds.recovery import Checkpoint
 from tenure_ledger.folds.stream import State
 from tenure_ledger.payloads import (
@@ -77,10 +81,10 @@ def plan_of(
     """
     live = state.recovery.checkpoint
     if snapshot is None or live is None:
-        return ResumePlan(None, (), _unstarted(state, []), None, None)
+        return ResumePlan(None, (), unstarted(state, []), None, None)
     owner = _Owner(state, live, _resumed(state, live), now)
     steps, keys = _steps(owner, snapshot.payload)
-    whole = (*steps, *_unstarted(state, [*keys, *_merged(steps)]))
+    whole = (*steps, *unstarted(state, [*keys, *merged(steps)]))
     return ResumePlan(
         live.mode, keys, whole, snapshot.payload, snapshot.execution_config
     )
@@ -89,37 +93,29 @@ def plan_of(
 def _resumed(state: State, live: Checkpoint) -> tuple[str, ...]:
     """Return the executions that the checkpoint resumes.
 
-    Of those that it names, what had begun; if nothing had, all. One that names none
-    stands for what had begun.
+    Of those that it names, what had begun, and what they took in since; if nothing had,
+    all. One that names none stands for what had begun.
     """
-    by_key = state.executions.by_key
-    named = [at for key in live.keys if (at := _lead(state, key)) is not None]
-    begun = [at for at in named if by_key[at].started]
+    executions = state.executions
+    named = [at for key in live.keys if (at := lead_of(state, key)) is not None]
+    begun = [at for at in named if executions.by_key[at].started]
     if not live.keys:
-        begun = [one.key for one in _leads(state) if one.started]
-    return tuple(dict.fromkeys(begun or named))
-
-
-def _leads(state: State) -> list[Execution]:
-    """Return what is open and was not absorbed, in order."""
-    return [one for one in state.executions.listed() if one.absorbed_by is None]
-
-
-def _lead(state: State, key: str) -> str | None:
-    """Return the execution that a key is or was absorbed by, if it is still open."""
-    known = state.executions.by_key.get(key)
-    if known is not None and known.absorbed_by is not None:
-        known = state.executions.by_key.get(known.absorbed_by)
-    if known is None or not known.open or not of_term(state.ownership, known):
-        return None
-    return known.key
+        begun = [one.key for one in leads(state) if one.started]
+    found = dict.fromkeys(begun)
+    while begun:
+        taken = executions.taken.get(begun.pop(0), ())
+        open_ones = [at for key in taken if (at := lead_of(state, key))]
+        more = [at for at in open_ones if at not in found]
+        found.update(dict.fromkeys(more))
+        begun += more
+    return tuple(found or dict.fromkeys(named))
 
 
 def _steps(
     owner: _Owner, payload: RestartPayload
 ) -> tuple[list[Step], tuple[str, ...]]:
     """Return the steps of the mode, and the executions that they go on with."""
-    pending = _pending(owner)
+    pending = _pending(owner, payload)
     match payload:
         case RuntimeRestartToolApprovalWait():
             left = payload.timeout_remaining_ms
@@ -132,10 +128,7 @@ def _steps(
             return [*waiting.steps(), *_go_on(owner, None)], owner.keys
         case RuntimeRestartReactionLoopState():
             return [
-                *pending.steps(
-                    payload.pending_tool_calls,
-                    payload.completed_unpersisted_tool_outputs,
-                ),
+                *pending.steps(),
                 *_compact(owner, payload),
                 *_go_on(owner, payload),
             ], owner.keys
@@ -148,13 +141,25 @@ def _steps(
             return [*pending.steps(), *_go_on(owner, None)], owner.keys
 
 
-def _pending(owner: _Owner) -> Pending:
+def _pending(owner: _Owner, payload: RestartPayload) -> Pending:
     by_key = owner.state.executions.by_key
     keys: list[str] = []
     for key in owner.keys:
         keys += [key, *by_key[key].absorbed]
-    acting = max(owner.keys, key=lambda at: by_key[at].started, default=None)
-    return Pending(owner.state, tuple(keys), owner.live.version, acting, owner.now)
+    calls: list[Json] = []
+    outputs: list[Json] = []
+    if isinstance(payload, RuntimeRestartReactionLoopState):
+        calls = payload.pending_tool_calls
+        outputs = payload.completed_unpersisted_tool_outputs
+    return Pending(
+        owner.state,
+        tuple(keys),
+        owner.live.version,
+        owner.now,
+        Attribution(owner.state, owner.live, [*outputs, *calls]),
+        tuple(calls),
+        tuple(outputs),
+    )
 
 
 def _go_on(
@@ -180,7 +185,7 @@ def _queue(
     owner: _Owner, payload: RuntimeRestartQueuedSubmission, pending: Pending
 ) -> tuple[list[Step], tuple[str, ...]]:
     """Queue the submission with all that it absorbed; what else had begun goes on."""
-    queued = _submission(owner.state, payload)
+    queued = submission_of(owner.state, payload)
     at = None if queued is None else queued.submission.message_id
     by_key = owner.state.executions.by_key
     begun = tuple(key for key in owner.keys if key != at and by_key[key].started)
@@ -190,44 +195,6 @@ def _queue(
     if begun:
         steps.append(GoOn(begun, None))
     return steps, begun if at is None else (at, *begun)
-
-
-def _submission(
-    state: State, payload: RuntimeRestartQueuedSubmission
-) -> QueueSubmission | None:
-    """Return the submission as the ledger has it, else as the checkpoint has it.
-
-    None when a part of it has been dealt with by itself: then the rest is too.
-    """
-    key, absorbed = payload.submission_key, tuple(payload.absorbed_submission_keys)
-    lead = _lead(state, key)
-    by_key = state.executions.by_key
-    if lead is not None:
-        return QueueSubmission(
-            _message(state, lead),
-            tuple(_message(state, at) for at in by_key[lead].absorbed),
-            admitted=True,
-        )
-    parts = tuple(dict.fromkeys(at for at in absorbed if at != key))
-    if not all(_free(by_key.get(at)) for at in (key, *parts)):
-        return None
-    messages = tuple(_message(state, at) for at in parts)
-    return QueueSubmission(_message(state, key), messages, admitted=False)
-
-
-def _free(known: Execution | None) -> bool:
-    """Say whether a message may still become a part of a submission."""
-    if known is None:
-        return True
-    alone = known.absorbed_by is None and not known.absorbed
-    return known.open and alone and not known.started
-
-
-def _message(state: State, key: str) -> QueuedMessage:
-    known = state.executions.by_key.get(key)
-    if known is None:
-        return QueuedMessage(key, None, None)
-    return QueuedMessage(key, known.sender, known.digest)
 
 
 def _job(owner: _Owner, payload: RuntimeRestartScheduledWorkContext) -> Step:
@@ -241,22 +208,3 @@ def _job(owner: _Owner, payload: RuntimeRestartScheduledWorkContext) -> Step:
     if ends is not None and owner.now >= ends:
         return TimeOutJob(payload.job_id, slot, owner.keys)
     return RunJob(payload.job_id, slot, payload.attempt, payload.version, owner.keys)
-
-
-def _merged(steps: list[Step]) -> list[str]:
-    """Return the messages that are a part of a submission in these steps."""
-    return [
-        part.message_id
-        for step in steps
-        if isinstance(step, QueueSubmission)
-        for part in step.absorbed
-    ]
-
-
-def _unstarted(state: State, taken: list[str]) -> tuple[Step, ...]:
-    """Return what nobody has begun and no other step goes on with."""
-    others = set(taken)
-    waiting = tuple(
-        one.key for one in _leads(state) if not one.started and one.key not in others
-    )
-    return (Unstarted(waiting),) if waiting else ()

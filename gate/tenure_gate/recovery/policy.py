@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from tenure_ledger.errors import InvalidInput
-from tenure_ledger.values import check_integer, check_seconds
+from tenure_ledger.values import check_flag, check_integer, check_seconds
 
 __all__ = ["CheckpointPolicy", "Moment"]
 
@@ -58,11 +58,15 @@ class CheckpointPolicy:
 
         ``seconds`` and ``characters`` are counted since the last save. With
         ``output_started`` a person may have seen a part of the answer: then it is never
-        run again, and a snapshot of the stream would be of no use.
+        run again, and a snapshot of the stream would be of no use. Raises
+        `InvalidInput`.
         """
         if moment not in get_args(Moment):
             msg = f"moment must be one of {', '.join(get_args(Moment))}"
             raise InvalidInput(msg)
+        check_seconds("seconds", seconds)
+        check_integer("characters", characters, 0)
+        check_flag("output_started", output_started)
         if moment != "model_stream":
             return True
         if output_started:

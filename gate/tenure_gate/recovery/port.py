@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from tenure_gate.recovery.steps import (
     AwaitApproval,
@@ -28,6 +28,7 @@ class Rewritten(NamedTuple):
     state: Json = None
 
 
+@runtime_checkable
 class ResumeHost(Protocol):
     """What only the host can do. Each method may be called again after a crash."""
 

@@ -65,11 +65,14 @@ class Run:
             raise InvalidInput(msg)
         self._ledger = ledger
         self._environment = environment
-        self._only = None if only is None else [check_owner(one) for one in only]
+        self._only = _owners(only)
         self._dry_run = check_flag("dry_run", dry_run)
         self._age = check_seconds("max_age_seconds", max_age_seconds)
         self._done: set[str] = set()
         self._failed: set[str] = set()
+        self._idle: set[OwnerRef] = set()
+        """Looked at, with nothing to settle: until one of them is told something."""
+        self._notified: set[OwnerRef] = set()
         self._instead: dict[str, State] = {}
         """In a dry run: what was closed, as it would be."""
 
@@ -80,6 +83,13 @@ class Run:
             for at in self._downwards(owner):
                 if only is None or at in named:
                     yield from self._visit(at, named=at in named)
+        while again := self._notified & self._idle:
+            # The notice that it was given since makes it a candidate after all.
+            at = min(again, key=str)
+            self._notified.discard(at)
+            self._idle.discard(at)
+            self._done.discard(at.stream)
+            yield from self._visit(at, named=False)
 
     def _downwards(self, owner: OwnerRef) -> list[OwnerRef]:
         """Return the owner and all above it, the topmost first."""
@@ -103,10 +113,14 @@ class Run:
             self._done.add(at.stream)
             try:
                 results = self._settle(at, named=named and at == owner)
-                waiting.extend(self._orphans(at))
+                if not any(isinstance(one, Resumed) for one in results):
+                    waiting.extend(self._orphans(at))
+                if not results:
+                    self._idle.add(at)
             except Exception as error:  # noqa: BLE001  the others are settled
                 self._failed.add(at.stream)
                 results = [Failed(at, error)]
+            self._notified |= {one.told for one in results if isinstance(one, Closed)}
             yield from results
 
     def _orphans(self, owner: OwnerRef) -> list[OwnerRef]:
@@ -256,9 +270,18 @@ class Run:
             if cut.handover is not None:
                 handover = self._ledger.body(owner, cut.handover)
             return SuccessionDue(owner, "succeed", cut.outcome, handover, waiting)
-        session = owner.recovery_class == "session"
-        ended = own.status in {"absent", "terminal"} and session and waiting
+        ended = own.status in {"absent", "terminal"} and waiting
         left = waiting or state.recovery.checkpoint is not None
         if ended or (own.status == "imported" and left):
             return SuccessionDue(owner, "claim", None, None, waiting)
         return None
+
+
+def _owners(only: object) -> list[OwnerRef] | None:
+    """Return the named owners; one alone is not several."""
+    if only is None:
+        return None
+    if isinstance(only, OwnerRef) or not isinstance(only, Iterable):
+        msg = f"only must be several owners, not {kind_of(only)}"
+        raise InvalidInput(msg)
+    return [check_owner(one) for one in only]

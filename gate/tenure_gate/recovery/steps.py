@@ -74,14 +74,15 @@ class AwaitApproval(NamedTuple):
     request_id: str
     call: RunCall
     seconds_left: float | None
-    """None: it has no time-out."""
+    """None: it has no time-out. 0: nobody decided in time, so it is closed
+    ``expired``; if that is refused, it was decided meanwhile, and that stands."""
 
 
 class CloseApproval(NamedTuple):
-    """Close a request: its time is over, or its call is not to be made."""
+    """Close a request: its call is not to be made."""
 
     request_id: str
-    reason: Literal["expired", "void"]
+    reason: Literal["void"]
 
 
 class Compact(NamedTuple):

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from tenure_ledger import events as e
 from tenure_ledger.decisions.approvals import usable
+from tenure_ledger.decisions.executions import start
 from tenure_ledger.decisions.late import add_late, late_call, no_call
 from tenure_ledger.decisions.live import open_execution
 from tenure_ledger.decisions.work import (
@@ -194,6 +195,11 @@ def decide_begin(
         )
     if refusal is not None:
         return refusal
+    message = state.executions.by_key[command.message_id]
+    lead = state.executions.by_key.get(message.absorbed_by or message.key, message)
+    if not lead.started:
+        # Else a restart would take it for work that nobody began.
+        start(work, owner, lead)
     if known is None:
         _intend(work, command)
     envelope = work.by_holder(owner)

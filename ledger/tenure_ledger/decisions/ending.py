@@ -11,6 +11,7 @@ from typing import NamedTuple
 from tenure_ledger import events as e
 from tenure_ledger.decisions.live import live_executions, of_term
 from tenure_ledger.decisions.work import Envelope, Work
+from tenure_ledger.folds.effects import Call
 from tenure_ledger.folds.executions import Execution
 from tenure_ledger.folds.ownership import Ownership
 from tenure_ledger.folds.recovery import CANCELLING
@@ -20,10 +21,12 @@ from tenure_ledger.values import Boundary, OwnerRef, agent_stream
 __all__ = [
     "Ending",
     "clear_checkpoint",
+    "close_call",
     "close_term",
     "end_things",
     "leads",
     "release",
+    "runs_in",
     "things",
 ]
 
@@ -42,6 +45,16 @@ def leads(state: State, keys: tuple[str, ...]) -> tuple[str, ...]:
     """Return the executions that these keys are, or were absorbed by."""
     known = [state.executions.by_key.get(key) for key in keys]
     return tuple((one.absorbed_by or one.key) for one in known if one is not None)
+
+
+def runs_in(state: State, one: Execution) -> set[str]:
+    """Return the executions that this one is a part of: itself, and what took it in."""
+    around: set[str] = set()
+    at: Execution | None = one
+    while at is not None and at.key not in around:
+        around.add(at.key)
+        at = state.executions.by_key.get(at.into) if at.into else None
+    return around
 
 
 def close_term(
@@ -92,12 +105,7 @@ def clear_checkpoint(work: Work, owner: OwnerRef, envelope: Envelope) -> None:
 def _outcome(
     state: State, one: Execution, finishes: tuple[str, ...]
 ) -> e.SettleOutcome:
-    around: dict[str, Execution] = {}
-    at: Execution | None = one
-    while at is not None and at.key not in around:
-        around[at.key] = at
-        at = state.executions.by_key.get(at.into) if at.into else None
-    if not around.keys().isdisjoint(finishes):
+    if not runs_in(state, one).isdisjoint(finishes):
         return "completed"
     return "cancelled" if _cancelled(state, one) else "retired"
 
@@ -123,23 +131,26 @@ def _unfinished(state: State, one: Execution) -> list[e.Fact]:
 def _close_calls(work: Work, owner: OwnerRef, envelope: Envelope) -> list[e.Fact]:
     facts: list[e.Fact] = []
     for call in work.state(owner).effects.listed_calls():
-        outcome: e.CallOutcome = (
-            "outcome_unknown" if call.dispatched else "never_started"
-        )
-        closed = e.ToolCallClosed(
-            **envelope, key=call.key, call_id=call.call_id, outcome=outcome
-        )
-        work.add(owner.stream, closed)
-        if call.dispatched:
-            facts.append(
-                e.Fact(
-                    kind="outcome_unknown",
-                    key=call.key,
-                    call_id=call.call_id,
-                    tool=call.tool,
-                )
-            )
+        facts += close_call(work, owner, envelope, call)
     return facts
+
+
+def close_call(
+    work: Work, owner: OwnerRef, envelope: Envelope, call: Call
+) -> list[e.Fact]:
+    """Close a call without a result; return the fact of one that may have run."""
+    outcome: e.CallOutcome = "outcome_unknown" if call.dispatched else "never_started"
+    closed = e.ToolCallClosed(
+        **envelope, key=call.key, call_id=call.call_id, outcome=outcome
+    )
+    work.add(owner.stream, closed)
+    if not call.dispatched:
+        return []
+    return [
+        e.Fact(
+            kind="outcome_unknown", key=call.key, call_id=call.call_id, tool=call.tool
+        )
+    ]
 
 
 def _close_approvals(work: Work, owner: OwnerRef, envelope: Envelope) -> None:

@@ -20,6 +20,7 @@ from tenure_ledger.folds.stream import State
 from tenure_ledger.values import OwnerRef
 
 __all__ = [
+    "acting_at",
     "admitted",
     "live_execution",
     "live_executions",
@@ -105,6 +106,20 @@ def refuse_settled(known: Execution) -> Rejection:
         first=known.outcome,
         version=known.settled,
     )
+
+
+def acting_at(state: State, version: int) -> Execution | None:
+    """Return what the latest term worked on then: started last, not settled yet."""
+    own = state.ownership
+    running = [
+        one
+        for one in state.executions.by_key.values()
+        if of_term(own, one)
+        and one.absorbed_by is None
+        and 0 < one.started <= version
+        and not 0 < one.settled <= version
+    ]
+    return max(running, key=lambda one: one.started, default=None)
 
 
 def no_message(owner: OwnerRef, key: str) -> Rejection:

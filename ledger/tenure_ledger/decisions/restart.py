@@ -6,18 +6,28 @@ agent shares with the recovery run.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import get_args
 
 from tenure_ledger import events as e
-from tenure_ledger.decisions.ending import Ending, leads
-from tenure_ledger.decisions.live import live_executions
-from tenure_ledger.decisions.work import Work
+from tenure_ledger.decisions.ending import Ending, close_call, leads, runs_in
+from tenure_ledger.decisions.live import acting_at, live_executions
+from tenure_ledger.decisions.work import Envelope, Work
+from tenure_ledger.folds.effects import Approval, CallKey
 from tenure_ledger.folds.executions import Execution
 from tenure_ledger.folds.recovery import CANCELLING
 from tenure_ledger.folds.stream import State
 from tenure_ledger.values import OwnerRef, ReplayReason
 
-__all__ = ["covering", "forbidden", "ordered", "settle_restart"]
+__all__ = [
+    "covering",
+    "facts_of",
+    "forbidden",
+    "ordered",
+    "settle_restart",
+    "sharing",
+    "under_reasons",
+]
 
 _REPORT_ORDER: tuple[ReplayReason, ...] = get_args(ReplayReason)
 
@@ -65,14 +75,22 @@ def forbidden(state: State) -> set[ReplayReason]:
     return found
 
 
-def settle_restart(work: Work, owner: OwnerRef, author: str) -> Ending:
-    """Settle what the ended run may not go on with; return what the notice lists."""
+def settle_restart(
+    work: Work, owner: OwnerRef, author: str, kept: frozenset[CallKey] | None = None
+) -> Ending:
+    """Settle what the ended run may not go on with; return what the notice lists.
+
+    With ``kept`` the calls of what goes on are closed too, if they may have run: all
+    but these, whose results are known though they are not on record. None: an agent
+    that comes back by itself asks its tools, and finds them among the open calls.
+    """
     state = work.state(owner)
     envelope = work.by(author, state.ownership.generation)
     checkpoint = state.recovery.checkpoint
     against = forbidden(state)
     reasons = set(against)
     facts: list[e.Fact] = []
+    covers: dict[str, set[ReplayReason]] = {}
     for one in live_executions(state):
         if not one.started or one.absorbed_by is not None:
             continue
@@ -82,15 +100,20 @@ def settle_restart(work: Work, owner: OwnerRef, author: str) -> Ending:
             continue
         settled = e.ExecutionSettled(**envelope, key=one.key, outcome=outcome)
         work.add(owner.stream, settled)
+        covers |= {at.key: covering(state, at) for at in sharing(state, one)}
         if outcome != "cancelled":
             reasons |= covered
-            facts.extend(_facts(one, outcome))
+        unknown = outcome == "outcome_unknown"
+        facts += facts_of(state, one, "outcome_unknown" if unknown else "unfinished")
+    facts += _close_effects(work, owner, envelope, kept)
     if checkpoint is not None and against:
         cleared = e.CheckpointCleared(
             **envelope, reason=ordered(against)[0], revision=checkpoint.revision
         )
         work.add(owner.stream, cleared)
-    return Ending(tuple(facts), ordered(reasons), state.ownership.generation)
+    told = ordered(reasons)
+    generation = state.ownership.generation
+    return Ending(under_reasons(facts, told, covers), told, generation)
 
 
 def _outcome(
@@ -103,16 +126,114 @@ def _outcome(
     checkpoint = state.recovery.checkpoint
     if checkpoint is None or not checkpoint.keys:
         return None
-    if one.key in leads(state, checkpoint.keys):
+    if not runs_in(state, one).isdisjoint(leads(state, checkpoint.keys)):
         return None if resumable else "closed_in_recovery"
     return "outcome_unknown" if resumable else None
 
 
-def _facts(one: Execution, outcome: e.SettleOutcome) -> list[e.Fact]:
-    kind: e.FactKind = (
-        "outcome_unknown" if outcome == "outcome_unknown" else "unfinished"
-    )
-    facts = [e.Fact(kind=kind, key=one.key)]
-    if one.output:
+def sharing(state: State, one: Execution) -> list[Execution]:
+    """Return the execution and the open messages that it absorbed."""
+    shared = [state.executions.by_key.get(key) for key in one.absorbed]
+    return [one, *(each for each in shared if each and each.open)]
+
+
+def facts_of(state: State, one: Execution, kind: e.FactKind) -> list[e.Fact]:
+    """Return what is known of an execution that broke off, absorbed ones with it.
+
+    Nothing of what a person cancelled: nobody wants it finished.
+    """
+    wanted = [
+        each.key
+        for each in sharing(state, one)
+        if not covering(state, each) & CANCELLING
+    ]
+    facts = [e.Fact(kind=kind, key=key) for key in wanted]
+    if one.output and one.key in wanted:
         facts.append(e.Fact(kind="output_may_have_been_seen", key=one.key))
+    facts.extend(
+        e.Fact(
+            kind="output_completed", key=call.key, call_id=call.call_id, tool=call.tool
+        )
+        for call in state.effects.calls.values()
+        if call.completed and call.key in wanted
+    )
+    facts.sort(key=lambda fact: fact.call_id or "")
     return facts
+
+
+def under_reasons(
+    facts: Sequence[e.Fact],
+    reasons: Sequence[str],
+    covers: Mapping[str, set[ReplayReason]],
+) -> tuple[e.Fact, ...]:
+    """Say of the messages which reason holds for them, where it is not all of them.
+
+    Else what a person cancelled would stand over what is still wanted. ``covers`` has
+    the reasons of each message that was settled; one that failed an assertion holds for
+    everything.
+    """
+    partly = [
+        reason
+        for reason in _REPORT_ORDER
+        if reason in reasons
+        and any(reason not in covers.get(fact.key or "", ()) for fact in facts)
+    ]
+    told = {fact.key for fact in facts if fact.call_id is None}
+    lines: list[e.Fact] = []
+    for key, covered in covers.items():
+        if key not in told and covered.intersection(partly, CANCELLING):
+            lines.append(_cancelled(key, [r for r in partly if r in covered]))
+    covered = {reason for some in covers.values() for reason in some}
+    rest = [r for r in partly if r in CANCELLING and r not in covered]
+    if rest:
+        lines.append(_cancelled(None, rest))
+    for fact in facts:
+        holds = [r for r in partly if r in covers.get(fact.key or "", ())]
+        plain = fact.kind in {"unfinished", "outcome_unknown"} and not fact.call_id
+        lines.append(fact.model_copy(update={"reasons": (*holds,)}) if plain else fact)
+    return tuple(lines)
+
+
+def _cancelled(key: str | None, reasons: Sequence[ReplayReason]) -> e.Fact:
+    return e.Fact(kind="cancelled", key=key, reasons=(*reasons,))
+
+
+def _close_effects(
+    work: Work, owner: OwnerRef, envelope: Envelope, kept: frozenset[CallKey] | None
+) -> list[e.Fact]:
+    """Close the calls and approvals of what is settled: nobody will make or use them.
+
+    Return the facts of the calls that may have run.
+    """
+    state = work.state(owner)
+    by_key = state.executions.by_key
+    facts: list[e.Fact] = []
+    for call in state.effects.listed_calls():
+        known = by_key.get(call.key)
+        over = known is None or not known.open
+        over = over or (kept is not None and call.dispatched > 0)
+        if over and (call.key, call.call_id) not in (kept or ()):
+            facts += close_call(work, owner, envelope, call)
+    for approval in state.effects.listed_approvals():
+        asking = _asking(state, approval)
+        if asking and not any(by_key[key].open for key in asking if key in by_key):
+            reason: e.CloseReason = "void" if approval.decided else "cut"
+            closed = e.ApprovalClosed(
+                **envelope, request_id=approval.request_id, reason=reason
+            )
+            work.add(owner.stream, closed)
+    return facts
+
+
+def _asking(state: State, approval: Approval) -> list[str]:
+    """Return the messages that may have asked: those of its call, else who worked."""
+    about = (approval.call_id, approval.tool, approval.arguments)
+    found = [
+        call.key
+        for call in state.effects.calls.values()
+        if (call.call_id, call.tool, call.arguments) == about
+    ]
+    if found:
+        return found
+    at = acting_at(state, approval.requested)
+    return [] if at is None else [at.key]

@@ -44,6 +44,8 @@ class Fact(BaseModel, frozen=True, extra="forbid"):
     key: Id | None = None
     call_id: Id | None = None
     tool: Id | None = None
+    reasons: tuple[ReplayReason, ...] = ()
+    """Those of the notice that hold for this message, and not for all it lists."""
 
 
 class CheckpointSaved(Event, frozen=True):

@@ -6,6 +6,7 @@ pending again when it ends otherwise (design section 6).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 
 from immutables import Map
@@ -96,20 +97,29 @@ class Notice(Value, frozen=True):
 
         What became known late is told by its facts alone: nothing was restarted. The
         facts begin with which subtask it is, where a session's notice is about another.
+        A reason that holds for some of the facts alone stands with those.
         """
         begin = [] if self.event_type == LATE_RESULT else [NOTICE]
-        reasons = [_REASONS.get(reason, reason) for reason in self.reasons]
+        partly = {reason for fact in self.facts for reason in fact.reasons}
+        reasons = _sentences(one for one in self.reasons if one not in partly)
         of = self.about
         below = of.recovery_class != "session" and self.event_type in _ABOUT
         which = [f"- of {of.recovery_class} {of.owner_id}:"] if below else []
-        lines = [*dict.fromkeys(reasons), *which, *map(_line, self.facts)]
+        lines = [*reasons, *which, *map(_line, self.facts)]
         return "\n".join([*begin, *lines])
 
 
 def _line(fact: Fact) -> str:
     call = f"call {fact.call_id} of {fact.tool}" if fact.call_id else ""
-    what = " in ".join(part for part in (call, f"message {fact.key}") if part)
-    return f"- {what}: {_FACTS[fact.kind]}"
+    message = f"message {fact.key}" if fact.key else "its earlier work"
+    what = " in ".join(part for part in (call, message) if part)
+    told = [_FACTS[fact.kind], *_sentences(fact.reasons)]
+    return f"- {what}: {'. '.join(told)}"
+
+
+def _sentences(reasons: Iterable[str]) -> list[str]:
+    """Return what they say, each sentence once."""
+    return [*dict.fromkeys(_REASONS.get(reason, reason) for reason in reasons)]
 
 
 class Notices(Value, frozen=True):

@@ -9,6 +9,7 @@ event that is not ignorable makes the stream too new for this version (section 4
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
 from typing import Any
 
 from immutables import Map
@@ -51,6 +52,8 @@ class State(Value, frozen=True):
     hash: bytes = GENESIS
     active: int = 0
     """Version of the latest event that the live holding wrote: proof of life."""
+    active_at: datetime | None = None
+    """When it wrote that one."""
     too_new: int = 0
     """Version of the first event that this version does not know; 0: none."""
     quarantine: Quarantine | None = None
@@ -96,7 +99,11 @@ def _routes(kind: type[e.Event]) -> _Routes:
     )
 
 
-_ADVANCED: str = e.GenerationAdvanced.model_fields["topic"].default
+_UNASKED: frozenset[str] = frozenset(
+    kind.model_fields["topic"].default
+    for kind in (e.GenerationAdvanced, e.QuarantineResolved)
+)
+"""Topics of which the fold does not ask whether the holding is live."""
 _ROUTES = {topic: _routes(kind) for topic, kind in EVENTS.items()}
 """By topic the parts that an event touches, so that it costs only those."""
 _PLAIN = {
@@ -151,6 +158,7 @@ def _at_once(
     if event.fenced:
         if not (own.running and event.generation == own.generation):
             return None
+        changes["active_at"] = event.recorded_at
         return replace(state, version=version, hash=hashed, active=version, **changes)
     return replace(state, version=version, hash=hashed, **changes)
 
@@ -201,7 +209,7 @@ def judge(state: State, event: e.Event) -> Judgement:
         said = judge_part(own, getattr(state, part), event)
         verdict = max(verdict, said)
     # A cut said twice is fenced, and yet the same cut.
-    fenced = event.fenced and event.topic != _ADVANCED and verdict != DUPLICATE
+    fenced = event.fenced and event.topic not in _UNASKED and verdict != DUPLICATE
     if fenced and not (own.running and event.generation == own.generation):
         return own.latest
     return verdict
@@ -218,6 +226,7 @@ def _applied(
     own = state.ownership
     if event.fenced:
         changes["active"] = version
+        changes["active_at"] = event.recorded_at
     for part, _, apply_part in _ROUTES.get(event.topic, ()):
         changed = apply_part(own, getattr(state, part), version, event)
         if part == "ownership":

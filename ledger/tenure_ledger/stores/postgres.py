@@ -12,6 +12,7 @@ from tenure_ledger.errors import Contended, StoreUnavailable
 from tenure_ledger.rows import EventRow, Fill, Row, TableSpec
 from tenure_ledger.stores.postgres_columns import event_rows, integer, rows, tail_rows
 from tenure_ledger.stores.postgres_connect import Connector, sql
+from tenure_ledger.stores.postgres_exchange import Exchange
 from tenure_ledger.stores.postgres_faults import translate
 from tenure_ledger.stores.postgres_place import place_of
 from tenure_ledger.stores.postgres_pool import Pool
@@ -95,8 +96,9 @@ class PostgresStore:
     def write(self, deadline_seconds: float) -> PostgresUnit:
         """Return a unit that may write; it waits for others up to the deadline."""
         self._ready(deadline_seconds)
+        exchange = Exchange(self._pool, self._place)
         return PostgresUnit(
-            self._pool, self._place, self._tables, self._seen, deadline_seconds
+            exchange, self._tables, self._seen, self.path, deadline_seconds
         )
 
     def tail(self, stream: str, version: int) -> Sequence[EventRow]:

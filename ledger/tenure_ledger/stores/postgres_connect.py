@@ -71,7 +71,9 @@ class Connector:
         wire = connected(conninfo, deadline)
         try:
             schema = f'"{self.place.schema}", pg_temp'.encode()
-            (result,) = wire.run([Call(_SESSION, [schema], [0])], deadline)
+            durability = b"full" if self.place.durable else b"normal"
+            session = Call(_SESSION, [schema, durability], [0, 0])
+            (result,) = wire.run([session], deadline)
             timeline, encoding, standbys = next(iter(rows(result)))[:3]
             self._judge(str(encoding), int(timeline or 0))
         except BaseException:

@@ -21,7 +21,7 @@ _INSERT_COMMAND = sql("insert_command")
 _INSERT_BODY = sql("insert_body")
 _ERASE_BODIES = sql("erase_bodies")
 
-_EVENT_FORMATS = (0, 1, 0, 1, 1, 1)
+_EVENT_FORMATS = (0, 1, 0, 1, 1, 1, 0)
 _NEXT_EVENT_FORMATS = (*_EVENT_FORMATS, 1)
 
 
@@ -98,11 +98,16 @@ class Pending:
             return (found,)
         return (None,) if stream in self._erased else None
 
-    def take(self, heads: dict[str, tuple[int, bytes] | None]) -> list[Call]:
+    def take(
+        self,
+        heads: dict[str, tuple[int, bytes] | None],
+        line: Callable[[str], bytes | None],
+    ) -> list[Call]:
         """Return what is to be sent, events first, and forget it.
 
         ``heads``: those that the unit has read; the row behind a head is inserted only
-        if that is still there. In the order of streams, so that two do not wait for
+        if that is still there. ``line`` gives the lock in which one waits for a stream.
+        In the order of streams, so that two do not wait for
         one another.
         """
         calls: list[Call] = []
@@ -114,6 +119,7 @@ class Pending:
                 row.topic.encode(),
                 row.state,
                 row.hash,
+                line(row.stream),
             ]
             head = heads.get(row.stream)
             if head is not None and head[0] + 1 == row.version:

@@ -28,18 +28,29 @@ class Place(NamedTuple):
     schema: str
     name: str
     """What messages call it: without a password."""
+    durable: bool
+    """Whether a commit waits for the disk; else a crash may take the last ones."""
 
 
 def place_of(url: str) -> Place:
     """Return the place that a URL names. Raises InvalidInput.
 
-    The schema is the URL's ``schema``, else ``TENURE_SCHEMA``, else ``agent``.
+    The schema is the URL's ``schema``, else ``TENURE_SCHEMA``, else ``agent``. With
+    ``durability=normal`` a commit does not wait for the disk.
     """
     base, _, query = url.partition("?")
-    options = [option for option in query.split("&") if option]
-    given = [unquote(o[7:]) for o in options if o.startswith("schema=")]
-    rest = [option for option in options if not option.startswith("schema=")]
-    schema = (given or [os.environ.get("TENURE_SCHEMA") or SCHEMA_DEFAULT])[-1]
+    ours: dict[str, str] = {}
+    rest: list[str] = []
+    for option in filter(None, query.split("&")):
+        key, _, value = option.partition("=")
+        if key in ("schema", "durability"):
+            ours[key] = unquote(value)
+        else:
+            rest.append(option)
+    schema = ours.get("schema", os.environ.get("TENURE_SCHEMA") or SCHEMA_DEFAULT)
+    durability = ours.get("durability", "full")
+    if durability not in ("full", "normal"):
+        raise InvalidInput("A PostgreSQL URL takes durability=full or =normal.")
     if not _SCHEMA.match(schema):
         raise InvalidInput(
             f"The schema {schema!r:.80} must match [a-z_][a-z0-9_]* (at most 63 "
@@ -62,6 +73,7 @@ def place_of(url: str) -> Place:
         tuple(make_conninfo("", **one) for one in _each_host(settings)),
         schema,
         f"schema {schema} of {database} on {host}",
+        durability == "full",
     )
 
 

@@ -12,6 +12,7 @@ from eventsourcing.persistence import (
     StoredEvent,
 )
 
+from tenure_ledger.errors import InvalidInput
 from tenure_ledger.rows import Row
 from tenure_ledger.stores.postgres_wire import Call
 from tenure_ledger.stores.recording import Write, record
@@ -93,10 +94,7 @@ class Recorder(ApplicationRecorder):
         values = [b"%d" % first, b"%d" % last, b"%d" % limit]
         values += [topic.encode() for topic in topics]
         found = self._ask(Call(query, values, (0, 0, 0, *(1 for _ in topics))))
-        return [
-            Notification(*_event(row[1:]), id=int(row[0] or 0))
-            for row in found
-        ]
+        return [Notification(*_event(row[1:]), id=int(row[0] or 0)) for row in found]
 
     def max_notification_id(self) -> int | None:
         """Return the highest position, None in an empty ledger."""
@@ -104,8 +102,8 @@ class Recorder(ApplicationRecorder):
         return None if highest is None else int(highest)
 
     def subscribe(self, gt: int | None = None, topics: Sequence[str] = ()) -> NoReturn:
-        """Refuse: `Ledger.follow` passes no event that may still be committed."""
-        raise NotImplementedError(gt, topics)
+        """Refuse: a subscription would pass what may still be committed."""
+        raise InvalidInput(f"Follow the ledger instead (after {gt}, {topics}): follow.")
 
 
 def _event(row: Row) -> tuple[str, int, str, bytes]:

@@ -150,7 +150,7 @@ def _is_complete(found: _Found, tables: Tables, place: Place) -> bool:
         )
     for spec in tables.others:
         there = found.tables.get(spec.name)
-        if there is not None and there.keys() != set(spec.columns):
+        if there is not None and {*there} != {*spec.columns}:
             raise taken_table(spec.name)
     return (
         found.version == SCHEMA_VERSION
@@ -166,7 +166,7 @@ def _to_make(found: _Found, tables: Tables) -> list[TableSpec]:
         spec
         for spec in tables.kept
         if spec.name not in found.kept
-        or found.tables.get(spec.name, {}).keys() != set(spec.columns)
+        or {*found.tables.get(spec.name, {})} != {*spec.columns}
     ]
 
 

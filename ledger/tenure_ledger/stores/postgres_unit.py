@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
-from hashlib import blake2b
-from time import monotonic
 from types import TracebackType
 from typing import Self, TypeVar
 
-from tenure_ledger.errors import StoreUnavailable
+from tenure_ledger.errors import Fault, Refused, StoreUnavailable
 from tenure_ledger.rows import (
     BodyRow,
     Column,
@@ -22,19 +19,11 @@ from tenure_ledger.rows import (
 )
 from tenure_ledger.stores.postgres_columns import integer, rows, tail_rows
 from tenure_ledger.stores.postgres_connect import sql
-from tenure_ledger.stores.postgres_faults import at_write
+from tenure_ledger.stores.postgres_exchange import BEGIN, COMMIT, Exchange
 from tenure_ledger.stores.postgres_pending import Pending, Positions
-from tenure_ledger.stores.postgres_place import Place
-from tenure_ledger.stores.postgres_pool import Pool
 from tenure_ledger.stores.postgres_seen import Head, Seen
 from tenure_ledger.stores.postgres_tables import Tables, quote
-from tenure_ledger.stores.postgres_wire import (
-    Call,
-    ConnectionLost,
-    Result,
-    ServerError,
-    Wire,
-)
+from tenure_ledger.stores.postgres_wire import Call, Result
 
 __all__ = ["BODY", "CONFIRM", "TAIL", "PostgresUnit"]
 
@@ -46,18 +35,9 @@ _COMMAND = sql("command")
 _CHECK_HEAD = sql("check_head")
 _CHECK_VERSION = sql("check_version")
 _FIRST_POSITION = sql("first_position")
-_LOCK_TIMEOUT = sql("lock_timeout")
-_HOLD = sql("hold")
-_TRY_HOLD = sql("try_hold")
-_BEGIN = Call("BEGIN")
-_COMMIT = Call("COMMIT")
-_ROLLBACK = Call("ROLLBACK")
 # A writer holds this before it has a transaction id: the horizon rests on it.
 _AS_WRITER = Call("LOCK TABLE stored_events IN ROW EXCLUSIVE MODE")
 _ALONE = Call("LOCK TABLE stored_events IN SHARE ROW EXCLUSIVE MODE")
-
-_GRACE_SECONDS = 0.5
-"""How long past the deadline an answer is waited for: the server ends lock waits."""
 
 _E = TypeVar("_E", bound=BaseException)
 
@@ -73,19 +53,17 @@ class PostgresUnit:
 
     def __init__(
         self,
-        pool: Pool,
-        place: Place,
+        exchange: Exchange,
         tables: Tables,
         seen: Seen,
+        name: str,
         deadline_seconds: float,
     ) -> None:
-        self._pool = pool
-        self._place = place
+        self._exchange = exchange
         self._tables = tables
         self._seen = seen
+        self._name = name
         self._deadline_seconds = deadline_seconds
-        self._until = 0.0
-        self._wire: Wire | None = None
         self._over: BaseException | None = StoreUnavailable("This unit is not begun.")
         self._pending = Pending()
         self._heads: dict[str, Head] = {}
@@ -96,14 +74,15 @@ class PostgresUnit:
         """Versions of the streams that the unit's decisions rest on, its own apart."""
         self._held: set[str] = set()
         """What it has locked."""
+        self._in_front: set[str] = set()
+        """Streams that it has waited for in line, and holds alone."""
         self._unsafe: set[str] = set()
         """Streams that were read and that the standbys may not have to their end."""
         self._first: int | None = None
         self._confirms = False
 
     def __enter__(self) -> Self:
-        self._until = monotonic() + self._deadline_seconds
-        self._wire = self._pool.take(self._until)
+        self._exchange.begin(self._deadline_seconds)
         self._over = None
         return self
 
@@ -117,12 +96,11 @@ class PostgresUnit:
             if error is None and self._over is None:
                 self._leave()
         finally:
-            self._end()
+            self._exchange.end()
 
     def __del__(self) -> None:
         # A signal between two lines of `with` can leave a unit that nobody exits.
-        if self._wire is not None:
-            self._wire.close()
+        self._exchange.abandon()
 
     def tail(self, stream: str, version: int) -> Sequence[EventRow]:
         """Return the stream's rows with a version >= ``version``, in order."""
@@ -173,7 +151,7 @@ class PostgresUnit:
         values = [stream.encode(), command_id.encode()]
         (result,) = self._read(Call(_COMMAND, values, (1, 1)))
         for row in rows(result):
-            if self._pool.synchronous:
+            if self._exchange.synchronous:
                 self._unsafe.add(stream)
             return CommandRow._make(row)
         return None
@@ -200,7 +178,7 @@ class PostgresUnit:
         if held not in self._held:
             lock = Call(f"LOCK TABLE {quote(table)} IN SHARE MODE")
             if not self._tables.is_kept(table):
-                lock = self._hold(_HOLD, held)
+                lock = self._exchange.hold(held)
             calls.insert(0, lock)
         results = self._send(calls)
         self._held.add(held)
@@ -223,7 +201,7 @@ class PostgresUnit:
         try:
             first = pending.add_events(events)
             if command is not None:
-                self._tables.check_all_kept(self._place.name)
+                self._tables.check_all_kept(self._name)
                 pending.add_command(command)
             for stream in erase:
                 pending.erase(stream)
@@ -231,7 +209,7 @@ class PostgresUnit:
                 pending.add_body(body)
             for change in changes:
                 pending.calls.append(self._tables.change(change))
-            if self._in_transaction:
+            if self._exchange.in_transaction:
                 self._flush()
         except BaseException as error:
             self._over = self._over or error
@@ -263,15 +241,15 @@ class PostgresUnit:
         """
         self._go_on()
         holds = self._holds()
-        begins = _ALONE in holds and not self._in_transaction
-        calls = [*([_BEGIN] if begins else []), *holds, *self._checks()]
+        begins = _ALONE in holds and not self._exchange.in_transaction
+        calls = [*([BEGIN] if begins else []), *holds, *self._checks()]
         events_at = len(calls)
         has_events = bool(self._pending.events)
-        calls += self._pending.take(self._heads)
+        calls += self._pending.take(self._heads, self._line)
         if self._confirms:
             calls.append(CONFIRM)
-        if begins or self._in_transaction:
-            calls.append(_COMMIT)
+        if begins or self._exchange.in_transaction:
+            calls.append(COMMIT)
         if calls:
             results = self._send(calls, committing=True)
             if has_events and self._first is None:
@@ -283,7 +261,7 @@ class PostgresUnit:
             else:
                 self._seen.forget([stream])
             self._seen.won(stream)
-        if self._pool.synchronous and calls:
+        if self._exchange.synchronous and calls:
             self._made_safe()
             for stream, head in self._pending.heads.items():
                 self._seen.made_safe(stream, head)
@@ -294,20 +272,15 @@ class PostgresUnit:
         calls = self._checks() if self._assumed else []
         if self._unsafe:
             calls.append(CONFIRM)
-        if calls and not self._in_transaction:
+        if calls and not self._exchange.in_transaction:
             self._send(calls)
             self._made_safe()
 
     def _made_safe(self) -> None:
-        assert self._wire is not None  # noqa: S101  the unit is begun
-        if self._unsafe and self._wire.doubtful:
+        if self._unsafe and self._exchange.unconfirmed:
             raise self._failed(Conflict("What was read is not on a standby yet."))
         for stream in self._unsafe:
             self._seen.made_safe(stream, self._heads.get(stream))
-
-    @property
-    def _in_transaction(self) -> bool:
-        return self._wire is not None and self._wire.in_transaction
 
     def _go_on(self) -> None:
         if self._over is not None:
@@ -320,7 +293,7 @@ class PostgresUnit:
             raise self._failed(Conflict(f"{stream} has moved meanwhile."))
         self._heads[stream] = head
         self._assumed.discard(stream)
-        if self._pool.synchronous and not self._seen.is_safe(stream, head):
+        if self._exchange.synchronous and not self._seen.is_safe(stream, head):
             self._unsafe.add(stream)
 
     def _ask_head(self, stream: str) -> Head:
@@ -341,8 +314,14 @@ class PostgresUnit:
             wait = not any(one.startswith("line ") for one in self._held)
             self._held.add(held)
             self._flush()
-            self._send([self._hold(_HOLD if wait else _TRY_HOLD, held)])
+            (result,) = self._send([self._exchange.hold(held, waits=wait)])
+            if wait or result.get_value(0, 0) == b"\1":
+                self._in_front.add(stream)
         return True
+
+    def _line(self, stream: str) -> bytes | None:
+        """Return the lock that others hold while they wait for the stream in line."""
+        return None if stream in self._in_front else self._exchange.line(stream)
 
     def _first_position(self) -> int:
         """Return the position of the unit's first event."""
@@ -356,11 +335,11 @@ class PostgresUnit:
     def _flush(self) -> None:
         """Send what was added, in an explicit transaction."""
         calls: list[Call] = []
-        if not self._in_transaction:
-            calls += [_BEGIN, _AS_WRITER]
+        if not self._exchange.in_transaction:
+            calls += [BEGIN, _AS_WRITER]
         if self._pending.events or self._pending.calls:
             calls += [*self._holds(), *self._checks()]
-            calls += self._pending.take(self._heads)
+            calls += self._pending.take(self._heads, self._line)
         if calls:
             self._send(calls)
 
@@ -379,7 +358,7 @@ class PostgresUnit:
             return [_ALONE]
         wanted = {f"stream {stream}" for stream in (*resting, *written)} - self._held
         self._held |= wanted
-        return [self._hold(_HOLD, what) for what in sorted(wanted)]
+        return [self._exchange.hold(what) for what in sorted(wanted)]
 
     def _checks(self) -> list[Call]:
         """Return the calls that end the transaction if something has moved."""
@@ -397,60 +376,18 @@ class PostgresUnit:
                 calls.append(Call(_CHECK_HEAD, values, (1, 1)))
         return calls
 
-    def _hold(self, how: str, what: str) -> Call:
-        key = blake2b(f"tenure {self._place.schema} {what}".encode(), digest_size=8)
-        number = int.from_bytes(key.digest(), "big", signed=True)
-        return Call(how, [b"%d" % number], [0])
-
     def _read(self, call: Call) -> list[Result]:
-        """Ask for something; a connection that was cut while idle is replaced."""
-        while True:
-            try:
-                return self._send([call])
-            except StoreUnavailable:
-                wire = self._wire
-                lost = wire is not None and wire.broken and not wire.in_transaction
-                if not lost or self._held or monotonic() >= self._until:
-                    raise
-                self._end()
-                self._wire = self._pool.take(self._until)
-                self._over = None
+        try:
+            return self._exchange.ask(call)
+        except (Conflict, Fault, Refused) as failure:
+            raise self._failed(failure) from failure.__cause__
 
     def _send(self, calls: list[Call], *, committing: bool = False) -> list[Result]:
         """Send the calls in one go. What the server says against it ends the unit."""
-        wire = self._wire
-        assert wire is not None  # noqa: S101  the unit is begun
-        timeout = self._timeout(wire)
-        begins = calls[0] is _BEGIN
         try:
-            results = wire.run(
-                timeout + calls, max(self._until, monotonic()) + _GRACE_SECONDS
-            )
-        except (ServerError, ConnectionLost) as error:
-            wire.lock_timeout_ms = -1
-            wire.in_transaction = wire.in_transaction or begins
-            raise self._failed(
-                at_write(error, self._place.name, committing=committing)
-            ) from error
-        if begins:
-            wire.in_transaction = True
-        if calls[-1] is _COMMIT:
-            wire.in_transaction = False
-        if committing and wire.doubtful:
-            raise self._failed(
-                Doubtful(f"A commit on {self._place.name} did not wait for a standby.")
-            )
-        return results[len(timeout) :]
-
-    def _timeout(self, wire: Wire) -> list[Call]:
-        """Return what sets how long the server waits for locks, if that is due."""
-        left = max((self._until - monotonic()) * 1000, 1)
-        # In steps, so that it is rarely set.
-        milliseconds = int(1.25 ** math.floor(math.log(left, 1.25))) or 1
-        if wire.lock_timeout_ms == milliseconds:
-            return []
-        wire.lock_timeout_ms = milliseconds
-        return [Call(_LOCK_TIMEOUT, [b"%d" % milliseconds], [0])]
+            return self._exchange.send(calls, committing=committing)
+        except (Conflict, Doubtful, Fault, Refused) as failure:
+            raise self._failed(failure) from failure.__cause__
 
     def _failed(self, failure: _E) -> _E:
         self._over = failure
@@ -460,19 +397,6 @@ class PostgresUnit:
         else:
             self._seen.forget(streams)
         return failure
-
-    def _end(self) -> None:
-        """Undo what is not committed, and give the connection back."""
-        wire, self._wire = self._wire, None
-        if wire is None:
-            return
-        if wire.in_transaction and not wire.broken:
-            try:
-                wire.run([_ROLLBACK], monotonic() + _GRACE_SECONDS)
-                wire.in_transaction = False
-            except (ServerError, ConnectionLost):
-                wire.close()
-        self._pool.give(wire)
 
 
 def _first_of(call: Call, result: Result) -> int:

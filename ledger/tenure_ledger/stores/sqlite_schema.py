@@ -103,7 +103,7 @@ def missing(place: Place, tables: Tables) -> str:
     if found is not None and _is_complete(found, tables, place.path):
         return ""
     version = 0 if found is None else found.schema_version
-    names = {} if found is None else found.tables
+    names = frozenset[str]() if found is None else found.tables.keys()
     new = tables.kept if found is None else _to_make(found, tables)
     script = [sql(name) for name in _MIGRATIONS[version:]]
     script += [f'DROP TABLE "{one.name}";' for one in new if one.name in names]

@@ -54,7 +54,7 @@ def _row(state: State, key: Key, _body: Body) -> Row | None:
         known.generation,
         known.event_type,
         readable([*known.reasons]),
-        readable([fact.model_dump(exclude_none=True) for fact in known.facts]),
+        readable([fact.model_dump(exclude_defaults=True) for fact in known.facts]),
         known.text,
         known.version,
         moment(known.issued_at),

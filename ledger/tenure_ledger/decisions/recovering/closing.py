@@ -10,16 +10,26 @@ from typing import NamedTuple
 
 from tenure_ledger import events as e
 from tenure_ledger.decisions import notices
-from tenure_ledger.decisions.ending import Ending, close_term, release
+from tenure_ledger.decisions.ending import (
+    Ending,
+    close_term,
+    leads,
+    release,
+    runs_in,
+)
 from tenure_ledger.decisions.live import live_executions
-from tenure_ledger.decisions.restart import covering
+from tenure_ledger.decisions.restart import (
+    covering,
+    facts_of,
+    sharing,
+    under_reasons,
+)
 from tenure_ledger.decisions.work import Envelope, Work
-from tenure_ledger.folds.executions import Execution
+from tenure_ledger.folds.effects import CallKey
 from tenure_ledger.folds.recovery import CANCELLING
-from tenure_ledger.folds.stream import State
-from tenure_ledger.values import OwnerRef
+from tenure_ledger.values import OwnerRef, ReplayReason
 
-__all__ = ["Closing", "close_owner", "drop_checkpoint", "facts_of"]
+__all__ = ["Closing", "close_owner", "drop_checkpoint"]
 
 
 class Closing(NamedTuple):
@@ -31,8 +41,10 @@ class Closing(NamedTuple):
     """For the notice."""
     cleared: str
     """Why its checkpoint is cleared."""
-    kept: frozenset[str] = frozenset()
+    kept: frozenset[CallKey] = frozenset()
     """Calls whose outputs the checkpoint held: complete, whatever is on record."""
+    standing: frozenset[ReplayReason] = frozenset()
+    """Reasons that are not on record, against what the checkpoint names."""
 
 
 def close_owner(work: Work, owner: OwnerRef, author: str, why: Closing) -> OwnerRef:
@@ -42,7 +54,7 @@ def close_owner(work: Work, owner: OwnerRef, author: str, why: Closing) -> Owner
     """
     own = work.state(owner).ownership
     envelope = work.by(author, own.generation)
-    facts = _settle_started(work, owner, envelope)
+    facts, covers = _settle_started(work, owner, envelope, why.standing)
     drop_checkpoint(work, owner, envelope, why.cleared)
     ending = close_term(work, owner, envelope)
     if owner.recovery_class == "session" and not own.thing:
@@ -56,13 +68,14 @@ def close_owner(work: Work, owner: OwnerRef, author: str, why: Closing) -> Owner
     release(work, owner, author, own)
     told = notices.listener(work.states, owner)
     facts = [_kept(fact, why.kept) for fact in (*facts, *ending.facts)]
-    left = Ending(tuple(facts), why.reasons, own.generation)
+    told_of = under_reasons(facts, why.reasons, covers)
+    left = Ending(told_of, why.reasons, own.generation)
     notices.tell_at(work, told, owner, author, left, why.event_type)
     return told
 
 
-def _kept(fact: e.Fact, kept: frozenset[str]) -> e.Fact:
-    if fact.kind == "outcome_unknown" and fact.call_id in kept:
+def _kept(fact: e.Fact, kept: frozenset[CallKey]) -> e.Fact:
+    if fact.kind == "outcome_unknown" and (fact.key, fact.call_id) in kept:
         return fact.model_copy(update={"kind": "output_completed"})
     return fact
 
@@ -79,10 +92,18 @@ def drop_checkpoint(
         work.add(owner.stream, cleared)
 
 
-def _settle_started(work: Work, owner: OwnerRef, envelope: Envelope) -> list[e.Fact]:
-    """Settle all that was started; return the facts of what nobody cancelled."""
+def _settle_started(
+    work: Work, owner: OwnerRef, envelope: Envelope, standing: frozenset[ReplayReason]
+) -> tuple[list[e.Fact], dict[str, set[ReplayReason]]]:
+    """Settle all that was started; return the facts of what nobody cancelled.
+
+    And by message the reasons that hold for it.
+    """
     state = work.state(owner)
+    checkpoint = state.recovery.checkpoint
+    named = leads(state, checkpoint.keys) if checkpoint else ()
     facts: list[e.Fact] = []
+    covers: dict[str, set[ReplayReason]] = {}
     for one in live_executions(state):
         if not one.started or one.absorbed_by is not None:
             continue
@@ -91,24 +112,10 @@ def _settle_started(work: Work, owner: OwnerRef, envelope: Envelope) -> list[e.F
         work.add(
             owner.stream, e.ExecutionSettled(**envelope, key=one.key, outcome=outcome)
         )
-        if not cancelled:
-            facts.extend(facts_of(state, one, "unfinished"))
-    return facts
-
-
-def facts_of(state: State, one: Execution, kind: e.FactKind) -> list[e.Fact]:
-    """Return what is known of an execution that broke off, absorbed ones with it."""
-    shared = [state.executions.by_key.get(key) for key in one.absorbed]
-    keys = [one.key, *(each.key for each in shared if each and each.open)]
-    facts = [e.Fact(kind=kind, key=key) for key in keys]
-    if one.output:
-        facts.append(e.Fact(kind="output_may_have_been_seen", key=one.key))
-    facts.extend(
-        e.Fact(
-            kind="output_completed", key=call.key, call_id=call.call_id, tool=call.tool
-        )
-        for call in state.effects.calls.values()
-        if call.completed and call.key in keys
-    )
-    facts.sort(key=lambda fact: fact.call_id or "")
-    return facts
+        facts.extend(facts_of(state, one, "unfinished"))
+        named_here = not named or not runs_in(state, one).isdisjoint(named)
+        for each in sharing(state, one):
+            covers[each.key] = covering(state, each)
+            if named_here:
+                covers[each.key] |= standing
+    return facts, covers

@@ -8,7 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from tenure_ledger.decisions.ending import leads, runs_in
+from tenure_ledger.decisions.live import of_term
 from tenure_ledger.errors import InvalidInput
+from tenure_ledger.folds.effects import Call, CallKey
+from tenure_ledger.folds.recovery import Checkpoint
+from tenure_ledger.folds.stream import State
 from tenure_ledger.payloads import RuntimeRestartReactionLoopState, call_id_of
 from tenure_ledger.snapshots import RestartSnapshot, Unreadable
 from tenure_ledger.values import (
@@ -22,7 +27,7 @@ from tenure_ledger.values import (
     set_plain,
 )
 
-__all__ = ["STATUS", "Answers", "Identity", "SettleRecovery", "kept_outputs"]
+__all__ = ["STATUS", "Answers", "Identity", "SettleRecovery", "kept_calls"]
 
 STATUS = "Closed during restart recovery without reporting a result."
 """Verbatim from seed 000 section 5.1."""
@@ -65,6 +70,9 @@ class Answers:
             msg = f"identity must be an Identity, not {kind_of(self.identity)}"
             raise InvalidInput(msg)
         grants = self.grants
+        if isinstance(grants, str):
+            msg = "grants must be several ids, not str"
+            raise InvalidInput(msg)
         if grants is not None:
             grants = tuple(sorted({check_id("grants", name) for name in grants}))
         model = check_optional_id("model", self.model)
@@ -88,10 +96,44 @@ class SettleRecovery(NamedTuple):
     answers: Answers = Answers()
 
 
-def kept_outputs(command: SettleRecovery) -> frozenset[str]:
-    """Return the calls whose output lies in the checkpoint, not yet in the history."""
+def kept_calls(state: State, command: SettleRecovery) -> frozenset[CallKey]:
+    """Return the calls whose output the live checkpoint holds, not yet in the history.
+
+    An item that names no message is of the latest call of that id in what the
+    checkpoint names, settled by now or not.
+    """
     snapshot = command.snapshot
     loop = snapshot.payload if isinstance(snapshot, RestartSnapshot) else None
-    if not isinstance(loop, RuntimeRestartReactionLoopState):
+    checkpoint = state.recovery.checkpoint
+    if checkpoint is None or not isinstance(loop, RuntimeRestartReactionLoopState):
         return frozenset()
-    return frozenset(map(call_id_of, loop.completed_unpersisted_tool_outputs))
+    outputs = loop.completed_unpersisted_tool_outputs
+    latest: dict[str, Call] = {}
+    wanted = set(map(call_id_of, outputs))
+    for call in state.effects.calls.values():
+        if call.call_id in wanted and _named(state, checkpoint, call.key):
+            before = latest.get(call.call_id, call)
+            latest[call.call_id] = max(before, call, key=_newest)
+    found: set[CallKey] = set()
+    for item in outputs:
+        at = call_id_of(item)
+        message = item.get("message_id") if isinstance(item, dict) else None
+        if isinstance(message, str):
+            found.add((message, at))
+        elif at in latest:
+            found.add((latest[at].key, at))
+    return frozenset(found)
+
+
+def _named(state: State, checkpoint: Checkpoint, key: str) -> bool:
+    known = state.executions.by_key.get(key)
+    if known is None:
+        return False
+    if not checkpoint.keys:
+        return of_term(state.ownership, known)
+    lead = state.executions.by_key.get(known.absorbed_by or key, known)
+    return not runs_in(state, lead).isdisjoint(leads(state, checkpoint.keys))
+
+
+def _newest(call: Call) -> int:
+    return max(call.intended, call.dispatched, call.completed, call.closed, call.late)

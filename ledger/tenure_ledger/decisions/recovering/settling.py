@@ -15,7 +15,7 @@ from tenure_ledger.decisions.recovering.closing import (
 from tenure_ledger.decisions.recovering.command import (
     STATUS,
     SettleRecovery,
-    kept_outputs,
+    kept_calls,
 )
 from tenure_ledger.decisions.recovering.resuming import resume
 from tenure_ledger.decisions.recovering.verdict import (
@@ -23,6 +23,7 @@ from tenure_ledger.decisions.recovering.verdict import (
     Verdict,
     judge,
     record,
+    standing,
 )
 from tenure_ledger.decisions.takeover import judge_evidence
 from tenure_ledger.decisions.work import (
@@ -165,7 +166,15 @@ def _close(
     against = tuple(one for one in verdict.reasons if one != NO_CHECKPOINT)
     told = against if failure is None else (*against, failure.assertion)
     cleared = failure.assertion if failure is not None else (*against, CLOSED)[0]
-    why = Closing(CLOSED, STATUS, told, cleared, kept_outputs(command))
+    state = work.state(owner)
+    why = Closing(
+        CLOSED,
+        STATUS,
+        told,
+        cleared,
+        kept_calls(state, command),
+        standing(state, command, work.context.now),
+    )
     at = close_owner(work, owner, command.author, why)
     outcome = Recovered(
         "closed",

@@ -5,6 +5,7 @@ Pure. Source: design section 7.1 and 7.2.
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import NamedTuple
 
 from tenure_ledger import events as e
@@ -17,11 +18,12 @@ from tenure_ledger.decisions.recovering.assertions import (
 from tenure_ledger.decisions.recovering.command import SettleRecovery
 from tenure_ledger.decisions.restart import covering, forbidden, ordered
 from tenure_ledger.decisions.work import Work
+from tenure_ledger.folds.stream import State
 from tenure_ledger.payloads import RuntimeRestartScheduledWorkContext
 from tenure_ledger.snapshots import RestartSnapshot
 from tenure_ledger.values import ReplayReason
 
-__all__ = ["NO_CHECKPOINT", "Verdict", "case_of", "judge", "record"]
+__all__ = ["NO_CHECKPOINT", "Verdict", "case_of", "judge", "record", "standing"]
 
 NO_CHECKPOINT = "no_checkpoint"
 """Work was started and nothing says how to go on with it. No reason of the nine."""
@@ -47,7 +49,7 @@ def judge(work: Work, command: SettleRecovery) -> Verdict:
     # told as such, whatever else was wrong with it.
     failure = failed_assertion(case_of(work, command))
     if checkpoint is not None:
-        against = forbidden(state) | _standing(work, command)
+        against = forbidden(state) | standing(state, command, work.context.now)
         return Verdict(failure, ordered(against))
     reasons: set[ReplayReason] = set()
     started = False
@@ -66,11 +68,16 @@ def case_of(work: Work, command: SettleRecovery) -> Case:
     return Case(work.states, owner, snapshot, command.answers, work.context.now)
 
 
-def _standing(work: Work, command: SettleRecovery) -> set[ReplayReason]:
-    """Return the reasons that lie in the host and the time, not on record."""
+def standing(
+    state: State, command: SettleRecovery, now: datetime
+) -> frozenset[ReplayReason]:
+    """Return the reasons that lie in the host and the time, not on record.
+
+    They are against what the live checkpoint names.
+    """
     snapshot = command.snapshot
-    if not isinstance(snapshot, RestartSnapshot):
-        return set()
+    if state.recovery.checkpoint is None or not isinstance(snapshot, RestartSnapshot):
+        return frozenset()
     found: set[ReplayReason] = set()
     model = command.answers.model
     if None not in {model, snapshot.config.model} and model != snapshot.config.model:
@@ -79,9 +86,9 @@ def _standing(work: Work, command: SettleRecovery) -> set[ReplayReason]:
     ends = None
     if isinstance(job, RuntimeRestartScheduledWorkContext):
         ends = job.window_ends_at
-    if ends is not None and work.context.now >= ends:
+    if ends is not None and now >= ends:
         found.add("cron_exec_timeout")
-    return found
+    return frozenset(found)
 
 
 def record(

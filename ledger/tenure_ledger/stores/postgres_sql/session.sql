@@ -6,8 +6,10 @@ SELECT
     current_setting('synchronous_standby_names'),
     set_config('search_path', $1, false),
     set_config('TimeZone', 'UTC', false),
-    set_config('synchronous_commit', CASE current_setting('synchronous_commit')
-        WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, false),
+    set_config('synchronous_commit', CASE
+        WHEN $2 = 'normal' THEN 'off'
+        WHEN current_setting('synchronous_commit') = 'off' THEN 'on'
+        ELSE current_setting('synchronous_commit') END, false),
     set_config('default_transaction_isolation', 'read committed', false),
     set_config('statement_timeout', '0', false),
     set_config('lock_timeout', '0', false),
