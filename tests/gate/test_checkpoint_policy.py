@@ -74,3 +74,12 @@ def test_a_policy_that_means_nothing_is_refused() -> None:
     moment: Any = "now and then"
     with pytest.raises(InvalidInput):
         CheckpointPolicy().due(moment)
+    odd: list[dict[str, Any]] = [
+        {"seconds": "31"},
+        {"seconds": float("nan")},
+        {"characters": "1"},
+        {"output_started": "no"},
+    ]
+    for fields in odd:
+        with pytest.raises(InvalidInput):
+            CheckpointPolicy(stream_seconds=30).due("model_stream", **fields)

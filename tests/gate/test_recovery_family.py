@@ -225,3 +225,62 @@ def test_below_a_child_that_was_closed_it_is_found_by_the_notice_alone(
 def _run(world: World, *alive: str) -> Iterator[object]:
     """Run as far as it is asked to, and no further."""
     return recover_each(world.open("p2"), environment(*alive))
+
+
+def test_who_is_told_of_a_closed_child_is_looked_at_again(world: World) -> None:
+    held = begin(world.ledger)
+    work(world, spawn(world, held, C1), save=False)
+    world.ledger.settle(held, "m1", "completed")
+    dry = recover(world.open("p2"), environment(), dry_run=True)
+    done = restart(world)
+    for report in (dry, done):
+        assert [(type(one), one.owner) for one in report.results] == [
+            (Closed, C1),
+            (Resumed, SESSION),
+        ]
+    assert [type(one) for one in again(world).results] == [Skipped]
+
+
+def test_an_idle_child_of_one_that_ended_is_found_without_any_notice(
+    world: World,
+) -> None:
+    held = begin(world.ledger)
+    one = spawn(world, held, C1)
+    spawn(world, one, D)
+    world.ledger.terminate(one, "done", "Done.")
+    world.ledger.settle(held, "m1", "completed")
+    assert D in world.ledger.unfinished()
+    closed = the(restart(world), Closed)
+    assert (closed.owner, closed.assertion) == (
+        D,
+        "invalid_structural_owner_identity",
+    )
+    assert owner_row(world, D)["terminal_status"] == STATUS
+
+
+def test_a_run_that_died_between_a_closed_child_and_its_child_is_ended(
+    world: World,
+) -> None:
+    held = begin(world.ledger)
+    world.ledger.save_checkpoint(held, LOOP)
+    spawn(world, work(world, spawn(world, held, C1), save=False), D)
+    run = recover_each(world.open("p2"), environment())
+    while not isinstance(next(run), Closed):
+        pass  # killed here: the child is closed, and its child was not looked at
+    assert world.ledger.owner(D).status == "live"
+    assert the(restart(world), Closed).owner == D
+    assert [type(one) for one in again(world).results] == [Skipped]
+
+
+def test_messages_that_wait_at_a_closed_child_are_due(world: World) -> None:
+    held = begin(world.ledger)
+    world.ledger.save_checkpoint(held, LOOP)
+    work(world, spawn(world, held, C1), save=False)
+    world.ledger.accept(C1, "h1", "ann", human=True)
+    due = SuccessionDue(C1, "claim", None, None, ("h1",))
+    assert the(restart(world), SuccessionDue) == due
+    assert the(again(world), SuccessionDue) == due
+    anew = world.ledger.claim(C1, "kid/anew", "host")
+    (carried,) = world.ledger.owner(C1).open_executions
+    assert carried.key == "h1"
+    world.ledger.start(anew, "h1")

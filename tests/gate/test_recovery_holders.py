@@ -192,10 +192,11 @@ def test_an_answer_that_is_none_is_a_fault_of_that_owner(
 
 
 WRONG: list[dict[str, Callable[[OwnerRef], Any]]] = [
-    {"conversation_exists": lambda _: None},
+    {"conversation_exists": lambda _: "no"},
     {"parent": lambda _: "ses_2"},
     {"identity": lambda _: ("coder", "acme")},
     {"current_grants": lambda _: [7]},
+    {"current_grants": lambda _: 7},
     {"current_model": lambda _: 7},
 ]
 

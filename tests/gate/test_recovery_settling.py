@@ -242,6 +242,22 @@ def test_what_is_too_old_is_left_alone_with_its_own_line(world: World) -> None:
     world.ledger.check(held)
 
 
+def test_what_the_holder_wrote_last_says_how_old_it_is(world: World) -> None:
+    held = begin(world.ledger)
+    for number in range(6):
+        world.pass_seconds(3600)
+        call = world.ledger.begin_tool_call(held, "m1", f"c{number}", "read", {})
+        world.ledger.complete_tool_call(held, call, 1)
+    world.pass_seconds(60)
+    recent = recover(
+        world.open("p2"), environment(), dry_run=True, max_age_seconds=3600
+    )
+    assert the(recent, Closed).reasons == ("no_checkpoint",)
+    world.pass_seconds(3600)
+    report = recover(world.open("p2"), environment(), max_age_seconds=3600)
+    assert the(report, Skipped).why == "too_old"
+
+
 def test_a_dry_run_says_the_same_and_writes_nothing(world: World) -> None:
     held = begin(world.ledger)
     kid = OwnerRef("subagent", "kid_1")

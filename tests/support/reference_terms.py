@@ -142,8 +142,9 @@ def _end_effects_of_settled(own: Owner) -> None:
             for (key, call_id), call in own.calls.items()
             if (call_id, call.tool, call.arguments) == about
         ]
-        asking = asking or [request.working]
-        if asking != [None] and not any(own.messages[key or ""].open for key in asking):
+        if not asking and request.working is not None:
+            asking = [request.working]
+        if asking and not any(own.messages[key].open for key in asking):
             request.closed = "void" if request.decision else "cut"
 
 

@@ -54,8 +54,10 @@ class Telling:
             self.failed += not holds
             mark = self._in(GREEN, "ok  ") if holds else self._in(RED, "FAIL")
         left = f"{first:<{SECOND_AT - 5}}{second:<{THIRD_AT - SECOND_AT}}"
+        if holds is None:
+            left = self._in(DIM, left)
         first_line, *more = wrap(third, COLUMNS - THIRD_AT)
-        self._line(f"{mark} {left if holds else self._in(DIM, left)}{first_line}")
+        self._line(f"{mark} {left}{first_line}")
         for line in more:
             self._line(f"{'':{THIRD_AT}}{line}")
 

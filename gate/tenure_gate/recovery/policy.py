@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from tenure_ledger.errors import InvalidInput
-from tenure_ledger.values import check_flag, check_integer, check_seconds
+from tenure_ledger.values import check_flag, check_integer, check_seconds, kind_of
 
 __all__ = ["CheckpointPolicy", "Moment"]
 
@@ -64,8 +64,8 @@ class CheckpointPolicy:
         if moment not in get_args(Moment):
             msg = f"moment must be one of {', '.join(get_args(Moment))}"
             raise InvalidInput(msg)
-        check_seconds("seconds", seconds)
-        check_integer("characters", characters, 0)
+        _check_number("seconds", seconds)
+        _check_number("characters", characters)
         check_flag("output_started", output_started)
         if moment != "model_stream":
             return True
@@ -76,3 +76,11 @@ class CheckpointPolicy:
             self.stream_characters is not None and characters >= self.stream_characters
         )
         return waited or grown
+
+
+def _check_number(what: str, value: object) -> None:
+    """Refuse what is no number; a clock that went back or far ahead is none of ours."""
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or value != value:  # noqa: PLR0124  only NaN is not itself
+        msg = f"{what} must be a number, not {kind_of(value)}"
+        raise InvalidInput(msg)
