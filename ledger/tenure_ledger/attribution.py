@@ -11,9 +11,9 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from tenure_ledger.bodies import Json
-from tenure_ledger.decisions.live import of_term
+from tenure_ledger.decisions.ending import leads
+from tenure_ledger.decisions.live import acting_at, of_term
 from tenure_ledger.folds.effects import Approval, Call
-from tenure_ledger.folds.executions import Execution
 from tenure_ledger.folds.recovery import Checkpoint
 from tenure_ledger.folds.stream import State
 from tenure_ledger.payloads import call_id_of
@@ -24,25 +24,19 @@ __all__ = ["Attribution", "latest"]
 class Attribution:
     """Says of each call which message it is of, settled or not.
 
-    ``items`` are all calls and outputs of the checkpoint; None for ``live``: none was
-    saved.
+    ``items`` are all calls and outputs of the live checkpoint.
     """
 
     def __init__(
-        self, state: State, live: Checkpoint | None, items: Iterable[Json] = ()
+        self, state: State, live: Checkpoint, items: Iterable[Json] = ()
     ) -> None:
         self._state = state
-        self._saved = live.version if live else 0
+        self._saved = live.version
         self._by_key = state.executions.by_key
         self._calls: dict[str, list[Call]] = defaultdict(list)
         for call in state.effects.calls.values():
             self._calls[call.call_id].append(call)
-        self._term = [
-            one
-            for one in self._by_key.values()
-            if one.absorbed_by is None and of_term(state.ownership, one)
-        ]
-        self._named = self._leads(live.keys if live else ()) or self._term
+        self._acting = _acting(state, live)
         self._said: dict[str, str] = {}
         for item in items:
             at = self._own_word(item)
@@ -60,7 +54,7 @@ class Attribution:
         said = self._own_word(item) or self._said.get(call_id)
         if said is not None:
             return said
-        acting = self._acting(self._saved)
+        acting = self._acting
         found = [one for one in self._calls[call_id] if self._at_work(one.key)]
         if any(one.key == acting for one in found):
             return acting
@@ -80,7 +74,8 @@ class Attribution:
                 return one.key  # use and dispatch are one command
         found = [one for one in calls if one.open or latest(one) > asked.requested]
         if not found:
-            return self._acting(asked.requested)
+            at = acting_at(self._state, asked.requested)
+            return self._acting if at is None else at.key
         same = (asked.tool, asked.arguments)
         return max(
             found, key=lambda one: ((one.tool, one.arguments) == same, latest(one))
@@ -111,27 +106,28 @@ class Attribution:
             return False
         return not 0 < known.settled <= self._saved
 
-    def _leads(self, keys: tuple[str, ...]) -> list[Execution]:
-        known = [self._by_key.get(key) for key in keys]
-        leads = [self._by_key.get(one.absorbed_by or one.key) for one in known if one]
-        return [one for one in leads if one is not None]
 
-    def _acting(self, version: int) -> str | None:
-        """Return the execution that began last before this version, and had not ended.
+def _acting(state: State, live: Checkpoint) -> str | None:
+    """Return what began last, and had not ended, when the checkpoint was saved.
 
-        Of those that the checkpoint names, if it names any; if none had begun, that
-        which began last since.
-        """
-        named, term = (
-            [one for one in among if not 0 < one.settled <= version]
-            for among in (self._named, self._term)
-        )
-        acting = max(
-            named or term,
-            key=lambda one: (0 < one.started <= version, one.started),
-            default=None,
-        )
-        return None if acting is None else acting.key
+    Of those that it names, if it names any; if none had begun, that which began last
+    since.
+    """
+    saved, named = live.version, set(leads(state, live.keys))
+    there = [
+        one
+        for one in state.executions.by_key.values()
+        if one.absorbed_by is None
+        and of_term(state.ownership, one)
+        and not 0 < one.settled <= saved
+        and (not named or one.key in named)
+    ]
+    acting = max(
+        there,
+        key=lambda one: (0 < one.started <= saved, one.started, -one.admitted),
+        default=None,
+    )
+    return None if acting is None else acting.key
 
 
 def latest(call: Call) -> int:

@@ -51,7 +51,7 @@ def test_a_wait_that_runs_out_is_expired_on_record_and_no_denial(
             await super().answered(step)
             await self.forever.wait()
 
-    asked = go(world, held, wait._replace(seconds_left=0.01), host=Silent())
+    asked = go(world, held, wait._replace(seconds_left=1.0), host=Silent())
     assert asked == [("shown", wait.request_id), ("told", "x", "expired")]
     closed = world.ledger.approval(S, wait.request_id)
     assert closed is not None
@@ -69,7 +69,7 @@ def test_a_decision_that_came_with_the_last_second_stands(world: World) -> None:
             finally:
                 decide(world, step, "approved")
 
-    asked = go(world, held, wait._replace(seconds_left=0.01), host=Late())
+    asked = go(world, held, wait._replace(seconds_left=1.0), host=Late())
     assert asked[-1] == ("kept", "x", "ran x")
 
 

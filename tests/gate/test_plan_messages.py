@@ -4,60 +4,26 @@ from __future__ import annotations
 
 import pytest
 
-from resuming import ARGUMENTS, GONE, S, begun, only, plan, resumed
+from broken_loops import PAY, of_calls, save, two
+from resuming import ARGUMENTS, GONE, S, begun, plan
 from tenure import (
     Authority,
-    AwaitApproval,
-    CloseApproval,
     First,
     GoOn,
     Json,
     KeepOutput,
     RunCall,
-    RuntimeRestartReactionLoopState,
-    RuntimeRestartToolApprovalWait,
     TellCall,
     Unstarted,
     arguments_digest,
     recover,
 )
-from tenure_gate.recovery.steps import Step, Told
+from tenure_gate.recovery.steps import Told
 from tenure_ledger.decisions.executions import HostOutcome
 from worlds import World
 
-PAY: dict[str, Json] = {"call_id": "c", "tool": "pay", "arguments": {"eur": 500}}
 PAID = arguments_digest("paid")
 DIGEST = arguments_digest(ARGUMENTS)
-
-
-def save(
-    world: World,
-    held: Authority,
-    *pending: Json,
-    outputs: tuple[Json, ...] = (),
-    keys: list[str] | None = None,
-) -> None:
-    payload = RuntimeRestartReactionLoopState(
-        consecutive_batches=1,
-        pending_tool_calls=list(pending),
-        completed_unpersisted_tool_outputs=list(outputs),
-    )
-    world.ledger.save_checkpoint(held, payload, keys=keys)
-
-
-def of_calls(world: World) -> list[Step]:
-    return only(
-        plan(world), KeepOutput, TellCall, RunCall, AwaitApproval, CloseApproval
-    )
-
-
-def two(world: World, *, started: bool = False) -> Authority:
-    """A term in which ``m1`` runs, and ``m2`` waits or runs too."""
-    held = begun(world)
-    world.ledger.admit(held, "m2", "human")
-    if started:
-        world.ledger.start(held, "m2")
-    return held
 
 
 def pay(world: World, held: Authority, key: str, call: str = "c") -> None:
@@ -99,6 +65,16 @@ def test_a_call_of_a_message_that_has_ended_is_told_and_never_run(
     assert of_calls(world) == [TellCall("m1", "c", what)]
 
 
+def test_of_two_at_work_the_one_that_made_the_call_is_asked_about_it(
+    world: World,
+) -> None:
+    held = two(world, started=True)
+    save(world, held, PAY)
+    pay(world, held, "m1")
+    world.ledger.settle(held, "m1", "completed")
+    assert of_calls(world) == [KeepOutput("m1", "c", None, PAID)]
+
+
 def test_an_output_of_a_message_that_has_ended_is_kept_as_its_own(
     world: World,
 ) -> None:
@@ -119,21 +95,6 @@ def test_what_ended_before_the_save_says_nothing_of_a_later_call(
     world.ledger.start(held, "m2")
     save(world, held, PAY)
     assert of_calls(world) == [RunCall("m2", "c", "pay", {"eur": 500}, None, None)]
-
-
-def test_a_request_of_a_message_that_has_ended_is_closed(world: World) -> None:
-    held = two(world)
-    wait = RuntimeRestartToolApprovalWait(
-        wait_started_at_ms=0, dispatched_before_restart=False
-    )
-    world.ledger.save_checkpoint(held, wait)
-    digest = arguments_digest({})
-    asked = world.ledger.request_approval(held, "c", "pay", digest, "policy 1")
-    world.ledger.settle(held, "m1", "cancelled")
-    assert only(plan(world), RunCall, AwaitApproval) == []
-    closed = world.ledger.approval(S, asked.request_id)
-    assert closed is not None
-    assert not closed.open
 
 
 # A message that was taken in.
@@ -178,22 +139,18 @@ def test_an_output_of_one_message_hides_no_call_of_another(world: World) -> None
     ]
 
 
-def test_an_approval_that_another_message_used_says_nothing_of_this_call(
+def test_of_two_calls_of_one_id_the_checkpoint_means_that_which_was_acting(
     world: World,
 ) -> None:
-    held, ledger = two(world), world.ledger
-    asked = ledger.request_approval(held, "c", "rm", DIGEST, "policy 1").request_id
-    ledger.decide_approval(S, asked, "approved", "ann")
-    one = ledger.begin_tool_call(held, "m1", "c", "rm", ARGUMENTS, asked)
-    ledger.complete_tool_call(held, one, 1)
-    ledger.settle(held, "m1", "completed")
-    ledger.start(held, "m2")
-    save(world, held, {**PAY, "message_id": "m2"})
-    back = resumed(world)
-    run = RunCall("m2", "c", "pay", {"eur": 500}, None, None)
-    assert back.plan.steps[0] == run
-    args = (back.authority, "m2", "c", "pay", {"eur": 500})
-    assert ledger.begin_tool_call(*args).state == "fresh"
+    held = two(world, started=True)
+    world.ledger.intend_tool_call(held, "m2", "c", "pay", {"eur": 500})
+    save(world, held, PAY)
+    pay(world, held, "m1")
+    digest = arguments_digest(PAY["arguments"])
+    assert of_calls(world) == [
+        RunCall("m2", "c", "pay", None, digest, None),
+        KeepOutput("m1", "c", None, PAID),
+    ]
 
 
 def test_an_output_that_names_no_message_is_that_of_the_call_which_does(
@@ -234,37 +191,6 @@ def test_a_call_of_a_tool_that_cannot_be_named_is_told(
     held = begun(world)
     save(world, held, {**PAY, "tool": tool})
     assert of_calls(world) == [TellCall("m1", "c", "never_started")]
-
-
-# Requests that nothing but the checkpoint has the arguments of.
-
-
-def test_an_approved_call_has_the_arguments_of_the_checkpoint_if_they_are_those(
-    world: World,
-) -> None:
-    held = begun(world)
-    digest = arguments_digest(PAY["arguments"])
-    ask = world.ledger.request_approval
-    asked = ask(held, "c", "pay", digest, "policy 1").request_id
-    other = ask(held, "d", "pay", digest, "policy 1").request_id
-    item: Json = {"call_id": "d", "tool": "pay", "arguments": {"eur": 9}}
-    save(world, held, PAY, item)
-    for at in (asked, other):
-        world.ledger.decide_approval(S, at, "approved", "ann")
-    assert of_calls(world) == [
-        RunCall("m1", "c", "pay", {"eur": 500}, None, asked),
-        RunCall("m1", "d", "pay", None, digest, other),
-    ]
-
-
-def test_a_request_is_of_what_was_acting_when_it_was_made(world: World) -> None:
-    held = two(world)
-    digest = arguments_digest(PAY["arguments"])
-    asked = world.ledger.request_approval(held, "c", "pay", digest, "policy 1")
-    world.ledger.start(held, "m2")
-    save(world, held, PAY)
-    run = RunCall("m1", "c", "pay", {"eur": 500}, None, asked.request_id)
-    assert of_calls(world) == [AwaitApproval(asked.request_id, run, None)]
 
 
 # A call that was dispatched before its message was begun.

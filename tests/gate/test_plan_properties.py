@@ -94,8 +94,9 @@ def not_run_twice(state: State, plan: ResumePlan) -> None:
         known = state.effects.calls.get((run.message_id, run.call_id))
         assert known is None or not (known.dispatched or known.completed or known.late)
         assert state.executions.by_key[run.message_id].open
-        if known is None and run.call_id in ran:
-            # Then the checkpoint itself says that it is another message's.
+        if known is None and run.approval is None and run.call_id in ran:
+            # Then the checkpoint itself says that it is another message's. (What a
+            # person was asked about since is a new call.)
             assert (run.call_id, run.message_id) in said(plan)
     if isinstance(plan.payload, RuntimeRestartReactionLoopState):
         outputs = plan.payload.completed_unpersisted_tool_outputs

@@ -117,6 +117,16 @@ def test_s20_all_of_it_is_queued_or_none(world: World, lost: str) -> None:
     assert plan(world).steps == (Unstarted(rest),)
 
 
+@pytest.mark.parametrize("lost", SENDERS)
+def test_s20_what_was_cancelled_of_a_merged_submission_is_not_queued_again(
+    world: World, lost: str
+) -> None:
+    merged(world, *SENDERS)
+    world.ledger.bar_replay(S, "user_cancelled", lost, [lost])
+    rest = tuple(at for at in SENDERS if at != lost)
+    assert plan(world).steps == (submission(*rest, admitted=True),)
+
+
 def test_the_ledgers_queue_stands_where_the_checkpoint_has_another(
     world: World,
 ) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from processes import other
 from stopping_recovery import C1, S1, S2
-from tenure import OwnerRef, open_ledger
+from tenure import First, OwnerRef, open_ledger
 from tenure_gate.cli import main
 
 DIED = """
@@ -154,6 +154,29 @@ def test_what_lives_is_left_alone_and_shown_without_its_control_characters(
         "1 closed",
     ]
     assert lines(run(url, "reap")) == ["nothing is to be done"]
+
+
+def test_that_only_the_program_can_judge_names_of_its_own_is_said_once_at_the_end(
+    tmp_path: Path,
+) -> None:
+    url = f"sqlite:///{tmp_path / 'relay.db'}"
+    with open_ledger(url, process="pod-7f/1") as ledger:
+        for name in ("w1", "w2"):
+            held = ledger.claim(
+                OwnerRef("subagent", name),
+                name,
+                "host",
+                first=First("m1", "human"),
+                lease_seconds=0,
+            )
+            ledger.start(held, "m1")
+    for command in (("recover",), ("recover", "--dry-run"), ("reap",)):
+        *_, counted, last = found = lines(run(url, *command))
+        assert "skipped subagent:w1 cannot_tell: its process: pod-7f/1" in found
+        assert counted == "2 skipped"
+        assert last.startswith("cannot_tell: whether a process= name of yours is gone")
+        assert "RecoveryEnvironment(holder=...)" in last
+        assert sum("RecoveryEnvironment" in line for line in found) == 1
 
 
 def test_a_lease_that_has_not_run_out_is_not_reaped(tmp_path: Path) -> None:

@@ -29,6 +29,12 @@ WORD_WIDTH, OWNER_WIDTH = 10, 24
 WAITING_MAX = 5
 """Waiting messages that are named in a line; more are counted."""
 
+_CANNOT_TELL = (
+    "cannot_tell: whether a process= name of yours is gone, or a process elsewhere, "
+    "only your program can say: recover or reap there with "
+    "RecoveryEnvironment(holder=...)"
+)
+
 _STATUS = (
     "Exit status: 0: every owner was settled, or left alone for the reason in its "
     "line. 1: something broke at an owner; the others were settled. 2: no ledger "
@@ -122,16 +128,19 @@ def _owner(text: str) -> OwnerRef:
 
 def _tell(results: Iterable[Result | Failed]) -> Counter[str]:
     """Print a line for each result and one for all; return how many of each."""
-    counts = Counter[str]()
+    counts, untold = Counter[str](), False
     for result in results:
         word, why = _word(result), "; ".join(_why(result))
         counts[word] += 1
+        untold |= isinstance(result, Skipped) and result.why == "cannot_tell"
         owner = _name(result.owner)
         line = f"{word:<{WORD_WIDTH}} {owner:<{OWNER_WIDTH}} {why}"
         sys.stdout.write(f"{_plain(line)}\n")
         sys.stdout.flush()
     said = ", ".join(f"{count} {word}" for word, count in counts.items())
     sys.stdout.write(f"{said or 'nothing is to be done'}\n")
+    if untold:
+        sys.stdout.write(f"{_CANNOT_TELL}\n")
     return counts
 
 

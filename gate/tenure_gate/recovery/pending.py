@@ -149,8 +149,7 @@ class Pending(NamedTuple):
     def _others(self, done: set[_Key]) -> list[_Key]:
         """Return the other calls that the host may not know the end of, in order."""
         mine, found = set(self.keys), dict[_Key, int]()
-        calls = self.state.effects.calls
-        for at, known in calls.items():
+        for at, known in self.state.effects.calls.items():
             if known.key in mine and at not in done and self._new(known):
                 found[at] = known.intended
         since = self.state.ownership.term_version
@@ -159,9 +158,8 @@ class Pending(NamedTuple):
             if asked.requested < since or not new:
                 continue
             key = (self.attribution.of_request(asked), asked.call_id)
-            # Of a call that is on record, the record says whether it is new.
-            if key[0] in mine and key not in calls and key not in done:
-                found[key] = asked.requested
+            if key[0] in mine and key not in done:
+                found.setdefault(key, asked.requested)
         return sorted(found, key=lambda key: (found[key], key[1]))
 
     def _new(self, known: Call) -> bool:

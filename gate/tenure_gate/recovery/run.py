@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
+from typing import cast
 
 from tenure_gate.recovery.candidates import closed_by_recovery, is_candidate, seen_last
 from tenure_gate.recovery.environment import RecoveryEnvironment
@@ -284,4 +285,4 @@ def _owners(only: object) -> list[OwnerRef] | None:
     if isinstance(only, OwnerRef) or not isinstance(only, Iterable):
         msg = f"only must be several owners, not {kind_of(only)}"
         raise InvalidInput(msg)
-    return [check_owner(one) for one in only]
+    return [check_owner(one) for one in cast("Iterable[object]", only)]

@@ -7,6 +7,7 @@ agent shares with the recovery run.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import get_args
 
 from tenure_ledger import events as e
@@ -172,7 +173,7 @@ def under_reasons(
     the reasons of each message that was settled; one that failed an assertion holds for
     everything.
     """
-    partly = [
+    partly: list[ReplayReason] = [
         reason
         for reason in _REPORT_ORDER
         if reason in reasons
@@ -182,11 +183,10 @@ def under_reasons(
     lines: list[e.Fact] = []
     for key, covered in covers.items():
         if key not in told and covered.intersection(partly, CANCELLING):
-            lines.append(_cancelled(key, [r for r in partly if r in covered]))
-    covered = {reason for some in covers.values() for reason in some}
-    rest = [r for r in partly if r in CANCELLING and r not in covered]
-    if rest:
-        lines.append(_cancelled(None, rest))
+            lines.append(_cancelled(key, partly, covered))
+    rest = CANCELLING.difference(*covers.values())
+    if rest.intersection(partly):
+        lines.append(_cancelled(None, partly, rest))
     for fact in facts:
         holds = [r for r in partly if r in covers.get(fact.key or "", ())]
         plain = fact.kind in {"unfinished", "outcome_unknown"} and not fact.call_id
@@ -194,8 +194,13 @@ def under_reasons(
     return tuple(lines)
 
 
-def _cancelled(key: str | None, reasons: Sequence[ReplayReason]) -> e.Fact:
-    return e.Fact(kind="cancelled", key=key, reasons=(*reasons,))
+def _cancelled(
+    key: str | None,
+    reasons: Sequence[ReplayReason],
+    holding: AbstractSet[ReplayReason],
+) -> e.Fact:
+    holds: tuple[ReplayReason, ...] = tuple(r for r in reasons if r in holding)
+    return e.Fact(kind="cancelled", key=key, reasons=holds)
 
 
 def _close_effects(
