@@ -8,11 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from tenure_ledger.decisions.ending import leads, runs_in
-from tenure_ledger.decisions.live import of_term
+from tenure_ledger.attribution import Attribution
 from tenure_ledger.errors import InvalidInput
-from tenure_ledger.folds.effects import Call, CallKey
-from tenure_ledger.folds.recovery import Checkpoint
+from tenure_ledger.folds.effects import CallKey
 from tenure_ledger.folds.stream import State
 from tenure_ledger.payloads import RuntimeRestartReactionLoopState, call_id_of
 from tenure_ledger.snapshots import RestartSnapshot, Unreadable
@@ -99,8 +97,7 @@ class SettleRecovery(NamedTuple):
 def kept_calls(state: State, command: SettleRecovery) -> frozenset[CallKey]:
     """Return the calls whose output the live checkpoint holds, not yet in the history.
 
-    An item that names no message is of the latest call of that id in what the
-    checkpoint names, settled by now or not.
+    Each is of the message that the plan says it is of.
     """
     snapshot = command.snapshot
     loop = snapshot.payload if isinstance(snapshot, RestartSnapshot) else None
@@ -108,32 +105,7 @@ def kept_calls(state: State, command: SettleRecovery) -> frozenset[CallKey]:
     if checkpoint is None or not isinstance(loop, RuntimeRestartReactionLoopState):
         return frozenset()
     outputs = loop.completed_unpersisted_tool_outputs
-    latest: dict[str, Call] = {}
-    wanted = set(map(call_id_of, outputs))
-    for call in state.effects.calls.values():
-        if call.call_id in wanted and _named(state, checkpoint, call.key):
-            before = latest.get(call.call_id, call)
-            latest[call.call_id] = max(before, call, key=_newest)
-    found: set[CallKey] = set()
-    for item in outputs:
-        at = call_id_of(item)
-        message = item.get("message_id") if isinstance(item, dict) else None
-        if isinstance(message, str):
-            found.add((message, at))
-        elif at in latest:
-            found.add((latest[at].key, at))
-    return frozenset(found)
-
-
-def _named(state: State, checkpoint: Checkpoint, key: str) -> bool:
-    known = state.executions.by_key.get(key)
-    if known is None:
-        return False
-    if not checkpoint.keys:
-        return of_term(state.ownership, known)
-    lead = state.executions.by_key.get(known.absorbed_by or key, known)
-    return not runs_in(state, lead).isdisjoint(leads(state, checkpoint.keys))
-
-
-def _newest(call: Call) -> int:
-    return max(call.intended, call.dispatched, call.completed, call.closed, call.late)
+    items = (*outputs, *loop.pending_tool_calls)
+    attribution = Attribution(state, checkpoint, items)
+    found = ((attribution.of_item(item), call_id_of(item)) for item in outputs)
+    return frozenset((key, call_id) for key, call_id in found if key is not None)
