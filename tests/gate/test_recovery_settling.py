@@ -90,6 +90,14 @@ def test_without_checkpoint_what_nobody_started_is_resumed(world: World) -> None
     assert resumed.plan.steps == (Unstarted(("m1", "m2", "m3")),)
 
 
+def test_without_checkpoint_a_bar_over_what_nobody_started_closes_nothing(
+    world: World,
+) -> None:
+    world.ledger.claim(SESSION, "manager/1", "host", first=First("m1", "human"))
+    world.ledger.bar_replay(SESSION, "model_switch", "host")
+    assert the(restart(world), Resumed).plan.steps == (Unstarted(("m1",)),)
+
+
 def test_without_checkpoint_what_was_started_is_closed(world: World) -> None:
     held = begin(world.ledger)
     world.ledger.admit(held, "m2", "human")

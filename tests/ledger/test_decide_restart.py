@@ -177,6 +177,24 @@ def test_a_checkpoint_of_another_term_is_not_touched_by_old_bars(
     assert lines == ["ses_1 GenerationAdvanced@3 instance_restart"]
 
 
+def test_a_checkpoint_whose_work_is_settled_is_cleared_and_says_nothing(
+    world: World,
+) -> None:
+    held = begin(world)
+    world.ledger.save_checkpoint(held, LOOP, keys=["m1"])
+    world.ledger.settle(held, "m1", "completed")
+    with world.writes() as lines:
+        restart(world)
+    assert lines == [
+        "ses_1 CheckpointCleared@1 settled",
+        "ses_1 GenerationAdvanced@2 instance_restart",
+    ]
+    assert [one.key for one in world.ledger.owner(SESSION).open_executions] == [
+        "m2",
+        "m3",
+    ]
+
+
 def test_first_is_admitted_before_the_notice(world: World) -> None:
     held = begin(world)
     world.ledger.mark_output_started(held, "m1")

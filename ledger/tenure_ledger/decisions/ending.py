@@ -92,12 +92,14 @@ def close_term(
     return Ending(tuple(facts), generation=state.ownership.generation)
 
 
-def clear_checkpoint(work: Work, owner: OwnerRef, envelope: Envelope) -> None:
-    """Clear the live checkpoint, if any: it is of the term that ends."""
+def clear_checkpoint(
+    work: Work, owner: OwnerRef, envelope: Envelope, reason: str = "term_ended"
+) -> None:
+    """Clear the live checkpoint, if any."""
     checkpoint = work.state(owner).recovery.checkpoint
     if checkpoint is not None:
         cleared = e.CheckpointCleared(
-            **envelope, reason="term_ended", revision=checkpoint.revision
+            **envelope, reason=reason, revision=checkpoint.revision
         )
         work.add(owner.stream, cleared)
 

@@ -11,7 +11,13 @@ from collections.abc import Set as AbstractSet
 from typing import get_args
 
 from tenure_ledger import events as e
-from tenure_ledger.decisions.ending import Ending, close_call, leads, runs_in
+from tenure_ledger.decisions.ending import (
+    Ending,
+    clear_checkpoint,
+    close_call,
+    leads,
+    runs_in,
+)
 from tenure_ledger.decisions.live import acting_at, live_executions
 from tenure_ledger.decisions.work import Envelope, Work
 from tenure_ledger.folds.effects import Approval, CallKey
@@ -22,6 +28,7 @@ from tenure_ledger.values import OwnerRef, ReplayReason
 
 __all__ = [
     "covering",
+    "drop_settled",
     "facts_of",
     "forbidden",
     "ordered",
@@ -76,6 +83,24 @@ def forbidden(state: State) -> set[ReplayReason]:
     return found
 
 
+def drop_settled(work: Work, owner: OwnerRef, author: str) -> bool:
+    """Clear a checkpoint all of whose work is settled; return whether there was one.
+
+    It would resume nothing, and what goes on is judged as without it.
+    """
+    state = work.state(owner)
+    checkpoint = state.recovery.checkpoint
+    if checkpoint is None or not checkpoint.keys:
+        return False
+    by_key = state.executions.by_key
+    known = [by_key[key] for key in checkpoint.keys if key in by_key]
+    if len(known) < len(checkpoint.keys) or any(one.open for one in known):
+        return False
+    envelope = work.by(author, state.ownership.generation)
+    clear_checkpoint(work, owner, envelope, "settled")
+    return True
+
+
 def settle_restart(
     work: Work, owner: OwnerRef, author: str, kept: frozenset[CallKey] | None = None
 ) -> Ending:
@@ -87,7 +112,6 @@ def settle_restart(
     """
     state = work.state(owner)
     envelope = work.by(author, state.ownership.generation)
-    checkpoint = state.recovery.checkpoint
     against = forbidden(state)
     reasons = set(against)
     facts: list[e.Fact] = []
@@ -107,11 +131,8 @@ def settle_restart(
         unknown = outcome == "outcome_unknown"
         facts += facts_of(state, one, "outcome_unknown" if unknown else "unfinished")
     facts += _close_effects(work, owner, envelope, kept)
-    if checkpoint is not None and against:
-        cleared = e.CheckpointCleared(
-            **envelope, reason=ordered(against)[0], revision=checkpoint.revision
-        )
-        work.add(owner.stream, cleared)
+    if against:
+        clear_checkpoint(work, owner, envelope, ordered(against)[0])
     told = ordered(reasons)
     generation = state.ownership.generation
     return Ending(under_reasons(facts, told, covers), told, generation)

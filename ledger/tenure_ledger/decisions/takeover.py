@@ -18,7 +18,7 @@ from tenure_ledger.decisions.grants import (
     refuse_live,
     why_not_new,
 )
-from tenure_ledger.decisions.restart import settle_restart
+from tenure_ledger.decisions.restart import drop_settled, settle_restart
 from tenure_ledger.decisions.work import (
     Context,
     Decided,
@@ -113,6 +113,7 @@ def _take_live(work: Work, command: TakeOver) -> Decided | Rejection:
     refusal = check_grant(work, grant)
     if refusal is not None:
         return refusal
+    drop_settled(work, command.owner, command.author)
     told = settle_restart(work, command.owner, command.author)
     granted = give(work, grant)
     if command.first is not None:

@@ -12,6 +12,7 @@ from tenure_ledger import events as e
 from tenure_ledger.decisions import notices
 from tenure_ledger.decisions.ending import (
     Ending,
+    clear_checkpoint,
     close_term,
     leads,
     release,
@@ -29,7 +30,7 @@ from tenure_ledger.folds.effects import CallKey
 from tenure_ledger.folds.recovery import CANCELLING
 from tenure_ledger.values import OwnerRef, ReplayReason
 
-__all__ = ["Closing", "close_owner", "drop_checkpoint"]
+__all__ = ["Closing", "close_owner"]
 
 
 class Closing(NamedTuple):
@@ -55,7 +56,7 @@ def close_owner(work: Work, owner: OwnerRef, author: str, why: Closing) -> Owner
     own = work.state(owner).ownership
     envelope = work.by(author, own.generation)
     facts, covers = _settle_started(work, owner, envelope, why.standing)
-    drop_checkpoint(work, owner, envelope, why.cleared)
+    clear_checkpoint(work, owner, envelope, why.cleared)
     ending = close_term(work, owner, envelope)
     if owner.recovery_class == "session" and not own.thing:
         cut = e.RetirementCut(**envelope, outcome="forced", terminal_status=why.status)
@@ -78,18 +79,6 @@ def _kept(fact: e.Fact, kept: frozenset[CallKey]) -> e.Fact:
     if fact.kind == "outcome_unknown" and (fact.key, fact.call_id) in kept:
         return fact.model_copy(update={"kind": "output_completed"})
     return fact
-
-
-def drop_checkpoint(
-    work: Work, owner: OwnerRef, envelope: Envelope, reason: str
-) -> None:
-    """Clear the live checkpoint, if any."""
-    checkpoint = work.state(owner).recovery.checkpoint
-    if checkpoint is not None:
-        cleared = e.CheckpointCleared(
-            **envelope, reason=reason, revision=checkpoint.revision
-        )
-        work.add(owner.stream, cleared)
 
 
 def _settle_started(

@@ -7,11 +7,8 @@ and only over the holding that they saw. Source: design section 7.
 from __future__ import annotations
 
 from tenure_ledger.decisions.children import ancestors
-from tenure_ledger.decisions.recovering.closing import (
-    Closing,
-    close_owner,
-    drop_checkpoint,
-)
+from tenure_ledger.decisions.ending import clear_checkpoint
+from tenure_ledger.decisions.recovering.closing import Closing, close_owner
 from tenure_ledger.decisions.recovering.command import (
     STATUS,
     SettleRecovery,
@@ -25,6 +22,7 @@ from tenure_ledger.decisions.recovering.verdict import (
     record,
     standing,
 )
+from tenure_ledger.decisions.restart import drop_settled
 from tenure_ledger.decisions.takeover import judge_evidence
 from tenure_ledger.decisions.work import (
     Context,
@@ -132,21 +130,13 @@ def _settle_ended(work: Work, command: SettleRecovery) -> Decided:
 
 def _leftover(work: Work, command: SettleRecovery) -> str | None:
     """Clear a checkpoint all of whose work is settled; return why it was cleared."""
-    state = work.state(command.owner)
-    checkpoint = state.recovery.checkpoint
-    if checkpoint is None or not checkpoint.keys:
-        return None
-    by_key = state.executions.by_key
-    known = [by_key[key] for key in checkpoint.keys if key in by_key]
-    if len(known) < len(checkpoint.keys) or any(one.open for one in known):
-        return None
-    return _discard(work, command, "settled")
+    return "settled" if drop_settled(work, command.owner, command.author) else None
 
 
 def _discard(work: Work, command: SettleRecovery, why: str) -> str:
     own = work.state(command.owner).ownership
     envelope = work.by(command.author, own.generation)
-    drop_checkpoint(work, command.owner, envelope, why)
+    clear_checkpoint(work, command.owner, envelope, why)
     return why
 
 

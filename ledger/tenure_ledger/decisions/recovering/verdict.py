@@ -54,8 +54,9 @@ def judge(work: Work, command: SettleRecovery) -> Verdict:
     reasons: set[ReplayReason] = set()
     started = False
     for one in live_executions(state):
-        reasons |= covering(state, one)
-        started = started or one.started > 0
+        if one.started:
+            started = True
+            reasons |= covering(state, one)
     told = (NO_CHECKPOINT,) if started else ()
     return Verdict(failure, (*ordered(reasons), *told))
 
