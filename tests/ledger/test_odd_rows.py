@@ -98,28 +98,28 @@ def test_a_column_of_another_type_is_a_fault_for_its_stream_alone(
         assert ledger.accept(OTHER, "m9", "inbox") == 2
 
 
-LAST = "WHERE originator_id = 'owner:session:ses_1' AND originator_version = 6"
+LAST = "WHERE originator_id = 'owner:session:ses_1' AND originator_version = 7"
 
 
 def test_a_last_hash_changed_under_an_open_ledger_is_a_fault(path: Path) -> None:
     """The state is in memory: only the last row is looked at again."""
     with open_ledger(f"sqlite:///{path}") as ledger:
-        assert ledger.accept(S, "m8", "inbox") == 6
+        assert ledger.accept(S, "m8", "inbox") == 7
         run(path, f"UPDATE stored_events SET hash = 'str' {LAST}")  # noqa: S608  our words
-        with pytest.raises(Corrupt, match=r"event 6 of .* cannot be read"):
+        with pytest.raises(Corrupt, match=r"event 7 of .* cannot be read"):
             ledger.accept(S, "m9", "inbox")
         assert ledger.accept(OTHER, "m9", "inbox") == 2
 
 
 def test_a_last_hash_that_is_no_utf_8_stops_no_other_stream(path: Path) -> None:
     with open_ledger(f"sqlite:///{path}") as ledger:
-        assert ledger.accept(S, "m8", "inbox") == 6
+        assert ledger.accept(S, "m8", "inbox") == 7
         run(path, f"UPDATE stored_events SET hash = CAST(x'ff' AS TEXT) {LAST}")  # noqa: S608  our words
-        assert ledger.accept(S, "m9", "inbox") == 7
+        assert ledger.accept(S, "m9", "inbox") == 8
         assert ledger.accept(OTHER, "m9", "inbox") == 2
         problem = ledger.verify().problem
     assert problem is not None
-    assert problem[:3] == ("edited", S.stream, 6)
+    assert problem[:3] == ("edited", S.stream, 7)
 
 
 def test_a_state_that_is_text_and_no_utf_8_was_edited(path: Path) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from inspect import getattr_static
 from types import MemberDescriptorType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from tenure_gate.recovery.holders import HolderAnswer, holder_of_process
 from tenure_ledger.decisions.recovering.command import Answers, Identity
@@ -43,12 +43,12 @@ class RecoveryEnvironment:
 
     def __post_init__(self) -> None:
         for name in self.__dataclass_fields__:
-            inherited = getattr_static(type(self), name)
+            inherited: Any = getattr_static(type(self), name)
             if not isinstance(inherited, MemberDescriptorType):
                 # A method of a subclass, of whatever kind: the field would hide it.
-                bind = getattr(type(inherited), "__get__", None)
+                bind: Any = getattr(inherited, "__get__", None)
                 if bind is not None:
-                    inherited = bind(inherited, self, type(self))
+                    inherited = bind(self, type(self))
                 object.__setattr__(self, name, inherited)
             asked = getattr(self, name)
             if not callable(asked) and (asked is not None or name == "holder"):
