@@ -147,7 +147,7 @@ def _check_ids(
 
 
 def could_act(judged: Judged) -> tuple[str, ...]:
-    """Return the ids of the list's requests that a model may be called for now."""
+    """Return the ids of the list's requests that a model may be called for."""
     journal, open_to = judged.journal, {*ANSWERED, "queued"}
     return tuple(
         verdict.key
