@@ -145,6 +145,35 @@ def test_a_child_of_what_ended_is_an_orphan(world: World) -> None:
     assert about(world, SESSION) == [D]
 
 
+def test_what_an_ancestor_may_no_more_nobody_below_it_may(world: World) -> None:
+    one = begin(world.open("host"))
+    spawned = world.ledger.spawn(one, C1, "kid/c1", grants=["read"], author="host")
+    kid = world.ledger.spawn(spawned, D, "kid/d", grants=["read"], author="host")
+    work(world, kid)
+    world.ledger.revoke(one, C1, ["read"])
+    closed = the(restart(world, "host"), Closed)
+    assert closed.owner == D
+    assert closed.assertion == "invalid_inherited_execution_authority"
+
+
+def test_a_child_of_what_is_closed_is_settled_however_old_it_is(world: World) -> None:
+    one = begin(world.ledger)
+    work(world, spawn(world, one, C1))
+    world.pass_seconds(7200)
+    world.ledger.admit(one, "m2", "assistant_run")
+    report = recover(world.open("p2"), environment(), max_age_seconds=600)
+    assert [found.owner for found in report.closed] == [SESSION, C1]
+
+
+def test_a_parent_that_was_cut_is_told_of_its_child(world: World) -> None:
+    one = begin(world.ledger)
+    work(world, spawn(world, one, C1), save=False)
+    before = about(world, SESSION)
+    world.ledger.retire(one, "accepted", finishes=["m1"])
+    assert the(restart(world), Closed).told == SESSION
+    assert about(world, SESSION) == [*before, C1]
+
+
 def test_when_no_ancestor_is_open_the_root_session_is_told(world: World) -> None:
     one = begin(world.ledger)
     first = spawn(world, one, C1)

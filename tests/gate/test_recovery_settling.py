@@ -160,6 +160,14 @@ def test_a_cut_that_waits_is_due_and_never_closed(world: World) -> None:
     )
 
 
+def test_a_session_that_was_only_retired_is_due(world: World) -> None:
+    """Nothing waits in it: only its row says that it was cut."""
+    held = world.ledger.claim(SESSION, "manager/1", "host")
+    world.ledger.retire(held, "accepted")
+    due = the(again(world), SuccessionDue)
+    assert due == SuccessionDue(SESSION, "succeed", "accepted", None, ())
+
+
 def test_messages_before_the_first_claim_are_due(world: World) -> None:
     world.ledger.accept(SESSION, "m1", "inbox")
     assert again(world).results == (
