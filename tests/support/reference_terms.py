@@ -202,6 +202,11 @@ def begin_term(world: Reference, own: Owner, incarnation: str, holder: Holder) -
 def restart(world: Reference, own: Owner, incarnation: str, holder: Holder) -> None:
     """Go on with the same term in a new run of the same agent (section 7.3)."""
     snapshot = own.checkpoint
+    if snapshot and snapshot.keys:
+        known = [own.messages.get(key) for key in snapshot.keys]
+        if all(one is not None and not one.open for one in known):
+            # All of its work is settled: it says nothing any more.
+            snapshot = own.checkpoint = None
     reasons = forbidden(own)
     named = {own.lead(key).key for key in snapshot.keys} if snapshot else set[str]()
     for one in executions(own):
