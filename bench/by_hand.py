@@ -23,7 +23,7 @@ from tenure import open_ledger
 from tenure_ledger.rows import RowChange, TableSpec
 from tenure_projections.tables import TABLES
 
-__all__ = ["check_rows", "fenced", "raw"]
+__all__ = ["check_rows", "fenced", "raw", "table_rows"]
 
 _TOPICS = ("execution-admitted.v1", "execution-started.v1", "execution-settled.v1")
 _HEAD = (
@@ -45,7 +45,7 @@ def raw(path: Path, opened: ExitStack) -> Turn:
         session = next(turn)
         event, command = session.step()
         row = (None, *event[1:])
-        changes = _changes(session, "2026-01-01T12:30:15.123456Z")
+        changes = table_rows(session, "2026-01-01T12:30:15.123456Z")
         began, worked = time.perf_counter(), time.thread_time()
         db.execute("BEGIN IMMEDIATE")
         db.execute(INSERT_EVENT, row)
@@ -76,7 +76,7 @@ def fenced(path: Path, opened: ExitStack) -> Turn:
         if db.execute(_HOLDER, ("session", session.owner.owner_id)).fetchone() != held:
             raise SystemExit("somebody else holds the session")
         session.version = version + 1
-        changes = _changes(session, at)
+        changes = table_rows(session, at)
         topic = _TOPICS[(version - 1) % 3]
         header: dict[str, object] = {
             "event_id": event_id,
@@ -123,12 +123,12 @@ def _open(path: Path, opened: ExitStack) -> tuple[sqlite3.Connection, list[Sessi
     return db, [resumed(db, number) for number in range(SESSIONS)]
 
 
-def _changes(session: Session, at: str) -> list[RowChange]:
+def table_rows(session: Session, at: str, prefix: str = "new") -> list[RowChange]:
     """Return the rows of the session's latest step: admit, start or settle."""
     number, phase = divmod(session.version - 2, 3)
     versions = [session.version - phase + done for done in range(phase + 1)]
     admitted, started, settled = (*versions, None, None)[:3]
-    key = ("session", session.owner.owner_id, f"new_{number:08d}")
+    key = ("session", session.owner.owner_id, f"{prefix}_{number:08d}")
     state = ("admitted", "started", "settled")[phase]
     outcome = "completed" if phase == 2 else None  # noqa: PLR2004  the third step
     row = (

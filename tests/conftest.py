@@ -1,6 +1,7 @@
 """What every test folder shares: the stores, and the tests that run on request only."""
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePath
 
@@ -8,11 +9,15 @@ import pytest
 from hypothesis import settings
 
 import postgres
+import schemas
+from tenure_projections.live import LiveTables
 from worlds import STORES, World
 
-# What runs on PostgreSQL too, whatever is asked for: the contract of stores, every
-# named scenario, and what reads or writes in a way of its own. The rest decides and
-# folds, the same on every store: TENURE_TEST_STORES=postgres runs it there.
+# What runs on PostgreSQL too, whatever is asked for: the contract of stores, every test
+# named after a scenario, what takes a `place`, and what reads or writes in a way of its
+# own. The rest decides and folds, the same on every store: TENURE_TEST_STORES=postgres
+# runs it there.
+SCENARIO = re.compile(r"test_[si]\d+_")
 ON_POSTGRES = (
     "tests/ledger/test_stores_*.py",
     "tests/*/test_scenario_*.py",
@@ -51,6 +56,18 @@ def world(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[World]:
     opened.close()
 
 
+@pytest.fixture(params=STORES[1:])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """Give the URL of an empty ledger that other processes can open too."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path}/relay.db"
+        return
+    url = schemas.lend(LiveTables.specs)
+    # A process that is killed takes nothing from the server: see `World`.
+    yield f"{url}&durability=normal"
+    schemas.give_back(url)
+
+
 def pytest_configure() -> None:
     postgres.announce()
 
@@ -86,6 +103,8 @@ def runs(item: pytest.Item, asked: Sequence[str], seeded: set[str]) -> bool:
         if test in seeded:
             return False
         seeded.add(test)
+    if "place" in given or SCENARIO.match(item.name):
+        return True
     return any(path.match(one) for one in ON_POSTGRES)
 
 

@@ -72,6 +72,8 @@ def caught_up(
     """
     state = cache.get(stream)
     if not state.version:
+        if head is not None and stream in cache and head(stream) is None:
+            return state
         state = _from_zero(stream, tail)
     elif head is not None and head(stream) == (state.version, state.hash):
         return state

@@ -96,13 +96,13 @@ class Job:
             return self._answered
         return self._gate.acquire(timeout=min(max(timeout_seconds, 0), TIMEOUT_MAX))
 
-    def result(self) -> Answer:
-        """Return the answer or raise the problem."""
+    def result(self) -> Answer | BaseException:
+        """Return the answer or the problem."""
         if self._problem is not None:
-            raise self._problem
+            return self._problem
         if self._answer is None:
             msg = "a command was given up without an answer: open the ledger again"
-            raise StoreUnavailable(msg)
+            return StoreUnavailable(msg)
         return self._answer
 
 
@@ -127,33 +127,50 @@ class Grouping:
 
     def run(self, job: Job) -> Answer:
         """Return the job's answer, or raise its refusal or fault."""
-        if self._alone(job):
-            return job.result()
+        (found,) = self.run_each([job])
+        if isinstance(found, BaseException):
+            raise found
+        return found
+
+    def run_each(self, jobs: Sequence[Job]) -> list[Answer | BaseException]:
+        """Return each job's answer, refusal or fault; they run in their order.
+
+        In one transaction, if nothing goes wrong.
+        """
+        if self._alone(jobs):
+            return [job.result() for job in jobs]
         try:
-            self._queue(job)
-            answered = job.wait(job.until - monotonic())
+            for job in jobs:
+                self._queue(job)
+            answered = [job.wait(job.until - monotonic()) for job in jobs]
         except BaseException:
             # An interrupted caller asks for nothing any more.
-            self._withdraw(job)
+            for job in jobs:
+                self._withdraw(job)
             raise
-        if not answered:
-            self._give_up(job)
-        return job.result()
+        return [
+            job.result() if done else self._give_up(job)
+            for job, done in zip(jobs, answered, strict=True)
+        ]
 
-    def _alone(self, job: Job) -> bool:
-        """Run the job on this thread if nobody is at work; return whether it ran."""
+    def _alone(self, jobs: Sequence[Job]) -> bool:
+        """Run the jobs on this thread if nobody is at work; return whether they ran."""
         # By its token, since a signal may raise between taking a lock and knowing it.
+        token = jobs[0]
         try:
-            if self._waiting or not self._busy.acquire(job, 0):
+            if self._waiting or not self._busy.acquire(token, 0):
                 return False
-            self._execute([job])
-            return True
+            self._execute(jobs)
+        except Exception as problem:  # noqa: BLE001  each job's own caller gets it
+            for job in jobs:
+                job.fail(problem)
         finally:
             try:
-                self._busy.release(job)
+                self._busy.release(token)
             except BaseException:
-                self._busy.release(job)
+                self._busy.release(token)
                 raise
+        return True
 
     def _withdraw(self, job: Job) -> bool:
         """Take the job out of the queue; return whether it was still there."""
@@ -163,14 +180,15 @@ class Grouping:
             self._waiting.remove(job)
             return True
 
-    def _give_up(self, job: Job) -> None:
-        """Raise what is so at the deadline, unless the answer came just now."""
+    def _give_up(self, job: Job) -> Answer | BaseException:
+        """Return what is so at the deadline, or the answer that came just now."""
         if self._withdraw(job):
             msg = "other commands were in front until the deadline: call again"
-            raise Contended(msg)
-        if not job.wait(GRACE_SECONDS):
-            msg = f"no answer in time: ask again under command id {job.command_id}"
-            raise OutcomeUnknown(msg, job.command_id)
+            return Contended(msg)
+        if job.wait(GRACE_SECONDS):
+            return job.result()
+        msg = f"no answer in time: ask again under command id {job.command_id}"
+        return OutcomeUnknown(msg, job.command_id)
 
     def _queue(self, job: Job) -> None:
         with self._lock:

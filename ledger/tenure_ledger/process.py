@@ -13,7 +13,10 @@ from pathlib import Path
 
 from tenure_ledger.values import ID_CHARACTERS_MAX
 
-__all__ = ["process_name"]
+__all__ = ["NOBODY", "process_name"]
+
+NOBODY = "tenure restored"
+"""Holds what was held in a backup that was restored: no process has this name."""
 
 
 def process_name() -> str:

@@ -259,6 +259,10 @@ class Store(Protocol):
         """Return the highest position, 0 when the ledger is empty."""
         ...
 
+    def count(self, upto: int) -> int:
+        """Return how many events there are with a position <= ``upto``."""
+        ...
+
     def horizon(self) -> int:
         """Return a position up to which nothing can appear any more.
 
@@ -290,6 +294,14 @@ class Store(Protocol):
         """Return the SQL that `setup` would run, empty where it has nothing to do.
 
         Nothing is made. Raises what `setup` raises of a place that is not a ledger's.
+        """
+        ...
+
+    def restoring(self) -> AbstractContextManager[None]:
+        """Let this process write to a copy of a ledger, which others may only read.
+
+        Left without an exception, the copy is the ledger from now on. Where the store
+        cannot tell a copy, it does nothing.
         """
         ...
 

@@ -45,7 +45,7 @@ from tenure_ledger.rows import (
     Unit,
 )
 from tenure_ledger.sealing import Sealed, command_digest, load_outcome, seal
-from tenure_ledger.values import kind_of
+from tenure_ledger.values import RESTORED, kind_of
 
 __all__ = ["Clock", "Shell"]
 
@@ -113,12 +113,25 @@ class Shell:
     def run(self, command: Command, command_id: str | None) -> Answer:
         """Decide the command and make its events durable; raise a refusal."""
         self._notice_fork()
+        return self._grouping.run(self._job(command, command_id))
+
+    def run_each(self, commands: Iterable[Command]) -> list[Answer | BaseException]:
+        """Do what `run` does with each; those of one transaction cost one commit.
+
+        Return for each its answer, refusal or fault. What breaks at one leaves the
+        others done.
+        """
+        self._notice_fork()
+        jobs = [self._job(command, None) for command in commands]
+        return self._grouping.run_each(jobs) if jobs else []
+
+    def _job(self, command: Command, command_id: str | None) -> Job:
         until = monotonic() + self.deadline_seconds
         job = Job(command, command_id, command_id or os.urandom(16).hex(), until)
         if job.stream not in self._cache:
             # A long stream is folded before the transaction, which others wait for.
             self.state(job.stream)
-        return self._grouping.run(job)
+        return job
 
     def preview(self, command: Command, states: States) -> Decided:
         """Decide the command on what is on record now, and write nothing.
@@ -237,7 +250,15 @@ class Shell:
             changes = self._tables.changes(sealed.changes, unit.body)
         if len(states) > 1 or not sealed.rows:
             # A lone stream that is written to is held by the versions it gets.
-            unit.expect({name: state.version for name, state in states.items()})
+            # The floor of a restored backup is left out: nobody is to wait for another
+            # because of it, and who decides while it is raised has decided before.
+            unit.expect(
+                {
+                    name: state.version
+                    for name, state in states.items()
+                    if name != RESTORED.stream
+                }
+            )
         unit.add(sealed.rows, sealed.command, sealed.bodies, changes, decided.erase)
 
     def _again(self, command: Command, stored: CommandRow) -> Answer | Refused | None:

@@ -11,6 +11,7 @@ from tenure_ledger.rows import Column
 from tenure_ledger.values import (
     OwnerRef,
     check_flag,
+    check_id,
     check_integer,
     check_owner,
     check_seconds,
@@ -20,6 +21,7 @@ from tenure_projections.differences import Difference
 from tenure_projections.followers import Follower, ReadModel
 from tenure_projections.past import Past, differing, past
 from tenure_projections.rebuild import Rebuilt, rebuild
+from tenure_projections.restored import Restored, restore
 from tenure_projections.shadow import Progress
 from tenure_projections.tables import TABLES, table_named
 from tenure_projections.unfinished import unfinished
@@ -77,6 +79,26 @@ class Ledger(ledger.Ledger):
             deadline_seconds=shell.deadline_seconds,
             closed=lambda: shell.closed,
         )
+
+    def restored(self, author: str, *, above: int | None = None) -> Restored:
+        """Make a restored backup the ledger; `tenure restored` does it from a shell.
+
+        No generation up to the floor is given out from now on, and what was held in the
+        backup ends by an instance restart, held by this ledger's process until
+        `recover` decides. The floor is the time in microseconds, above what anybody can
+        have been given, or ``above``. Raises `InvalidInput` where that is not above an
+        earlier floor, or the clock behind what is on record.
+        """
+        check_id("author", author)
+        if above is not None:
+            check_integer("above", above, 1)
+        held = {
+            OwnerRef(str(row["recovery_class"]), str(row["owner_id"]))
+            for row in self.rows("recovery_owners")
+            if row["agent_id"] is not None
+        }
+        owners = sorted(held, key=lambda one: one.stream)
+        return restore(self._shell, owners, author, above)
 
     def _rows(
         self, table: str, where: dict[str, Column]

@@ -25,7 +25,7 @@ from tenure_projections.tables.stream_states import STREAM_STATES
 __all__ = ["Progress", "Shadow", "fill", "upto"]
 
 Progress = Callable[[int, int], object]
-"""Takes how many events are folded, and how many there are, at most."""
+"""Takes how many events are folded, and how many there are."""
 
 _EVENTS_BETWEEN_TELLINGS = 10_000
 _SETTINGS = ("journal_mode = OFF", "synchronous = OFF", "cache_size = -65536")
@@ -158,6 +158,7 @@ def fill(
     """Fold every stream up to the position; return how many, and their events."""
     with store.snapshot() as snapshot:
         shadow.name(snapshot.streams())
+    count = 0 if progress is None else store.count(position)
     streams = events = told = 0
     for stream in shadow.streams():
         with collecting_later():
@@ -166,9 +167,10 @@ def fill(
                 continue
             shadow.put(load(State(stream), rows), store.body, new=True)
         streams, events = streams + 1, events + len(rows)
-        if progress is not None and events - told >= _EVENTS_BETWEEN_TELLINGS:
+        due = events - told >= _EVENTS_BETWEEN_TELLINGS and events < count
+        if progress is not None and due:
             told = events
-            progress(events, position)
+            progress(events, count)
     if progress is not None:
         progress(events, events)
     return streams, events

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from processes import Other, other
 from resuming import GONE, S
 from tenure import (
     FencedOut,
@@ -19,13 +18,11 @@ from tenure import (
     open_ledger,
     recover,
 )
+from workshop import Hand, hand
 
 WORKER = """
 from pathlib import Path
-from tenure import *
-S = OwnerRef("session", "ses_1")
-folder = Path(sys.argv[1]).parent
-ledger = open_ledger(f"sqlite:///{sys.argv[1]}")
+folder = Path(hear())
 held = ledger.claim(S, "t1", "host", first=First("m1", "human"))
 ledger.start(held, "m1")
 loop = RuntimeRestartReactionLoopState(
@@ -49,8 +46,9 @@ hear()
 GAPS = ("before", "dispatched", "paid", "completed")
 
 
-def killed_at(gap: str, path: Path) -> None:
-    with other(WORKER, path) as worker:
+def killed_at(gap: str, place: str, folder: Path) -> None:
+    with hand(place, WORKER) as worker:
+        worker.say(str(folder))
         for at in GAPS:
             assert worker.hear() == at
             if at == gap:
@@ -66,11 +64,10 @@ def payments(folder: Path) -> list[str]:
 
 @pytest.mark.parametrize("gap", GAPS)
 def test_s12_whether_it_happened_is_known_from_the_key_and_never_guessed(
-    gap: str, tmp_path: Path
+    gap: str, place: str, tmp_path: Path
 ) -> None:
-    path = tmp_path / "relay.db"
-    killed_at(gap, path)
-    with open_ledger(f"sqlite:///{path}") as ledger:
+    killed_at(gap, place, tmp_path)
+    with open_ledger(place) as ledger:
         (one,) = recover(ledger, only=[S]).resumed
         again = ledger.tool_call(S, "m1", "pay")
         step = one.plan.steps[0]
@@ -122,14 +119,11 @@ def test_a_key_is_of_one_call_for_ever_and_of_no_other(tmp_path: Path) -> None:
 
 
 def test_a_result_that_comes_after_the_restart_is_kept_and_told_once(
-    tmp_path: Path,
+    place: str, tmp_path: Path
 ) -> None:
     """The worker is alive but was taken for gone: its result is late, not lost."""
-    path = tmp_path / "relay.db"
-    with (
-        other(WORKER, path) as worker,
-        open_ledger(f"sqlite:///{path}") as ledger,
-    ):
+    with hand(place, WORKER) as worker, open_ledger(place) as ledger:
+        worker.say(str(tmp_path))
         go_to(worker, "paid")
         (one,) = recover(ledger, GONE, only=[S]).resumed
         worker.say()
@@ -146,7 +140,7 @@ def test_a_result_that_comes_after_the_restart_is_kept_and_told_once(
     assert len(payments(tmp_path)) == 1
 
 
-def go_to(worker: Other, gap: str) -> None:
+def go_to(worker: Hand, gap: str) -> None:
     for at in GAPS:
         assert worker.hear() == at
         if at == gap:

@@ -8,11 +8,14 @@ from pathlib import Path
 
 import pytest
 
+import schemas
 from processes import Other, other
 from resume_host import GONE, S, lines
 from tenure import ChatExecutionKey, Ledger, Unstarted, open_ledger, recover
 from tenure_ledger import events as e
+from tenure_projections.live import LiveTables
 from witness import violations
+from worlds import STORES
 
 SCRIPT = "from resume_host import serve; serve()"
 KILLED = str(-signal.SIGKILL)
@@ -21,9 +24,27 @@ CALLS = {"held back", "recorded", "lost", "denied", "no", *RAN}
 TOLD = {"lost": "unknown", "denied": "denied", "no": "never_started"}
 
 
-def ask(server: Other, what: str, folder: Path, kill_at: int = 0) -> str:
-    server.say(f"{what} {folder} {kill_at}")
-    return server.hear()
+class Trial:
+    """One folder and one ledger, and what is asked of the processes that use them."""
+
+    def __init__(self, server: Other, folder: Path, store: str) -> None:
+        folder.mkdir()
+        self.server = server
+        self.folder = folder
+        self.lent = schemas.lend(LiveTables.specs) if store == "postgres" else None
+        self.url = self.lent or f"sqlite:///{folder}/relay.db"
+
+    def ask(self, what: str, kill_at: int = 0) -> str:
+        """Let a process do this; return how it ended."""
+        self.server.say(f"{what} {self.folder} {self.url} {kill_at}")
+        return self.server.hear()
+
+    def close(self) -> str:
+        """Hold what must hold; return how it ended."""
+        ended = check(self.folder, self.url)
+        if self.lent is not None:
+            schemas.give_back(self.lent)
+        return ended
 
 
 def outcome(ledger: Ledger) -> str:
@@ -32,9 +53,9 @@ def outcome(ledger: Ledger) -> str:
     return str(known.outcome)
 
 
-def check(folder: Path) -> str:
+def check(folder: Path, url: str) -> str:
     """Hold what must hold after any crash and one more run; return how it ended."""
-    with open_ledger(f"sqlite:///{folder}/relay.db") as ledger:
+    with open_ledger(url) as ledger:
         assert ledger.verify().ok
         assert violations(list(ledger.events())) == []
         world = Counter(line["call"] for line in lines(folder, "world"))
@@ -73,21 +94,27 @@ def check(folder: Path) -> str:
     return ended
 
 
-@pytest.mark.parametrize("every", [2, pytest.param(1, marks=pytest.mark.prove)])
+@pytest.mark.parametrize(
+    ("store", "every"),
+    [
+        ("sqlite", 2),
+        ("postgres", 3),
+        *(pytest.param(store, 1, marks=pytest.mark.prove) for store in STORES[1:]),
+    ],
+)
 def test_s10_a_run_killed_at_any_point_does_nothing_twice_and_loses_nothing(
-    tmp_path: Path, every: int
+    tmp_path: Path, store: str, every: int
 ) -> None:
     ended: list[str] = []
     first = ""
     with other(SCRIPT, tmp_path / "unused.db") as server:
         for kill_at in range(1, 200, every):
-            folder = tmp_path / str(kill_at)
-            folder.mkdir()
-            assert ask(server, "prepare", folder) == "0"
-            first = ask(server, "resume", folder, kill_at)
+            trial = Trial(server, tmp_path / str(kill_at), store)
+            assert trial.ask("prepare") == "0"
+            first = trial.ask("resume", kill_at)
             assert first in {"0", KILLED}
-            assert ask(server, "resume", folder) == "0"
-            ended.append(check(folder))
+            assert trial.ask("resume") == "0"
+            ended.append(trial.close())
             if first == "0":
                 break
     assert first == "0"
@@ -95,16 +122,16 @@ def test_s10_a_run_killed_at_any_point_does_nothing_twice_and_loses_nothing(
     assert set(ended) == {"completed", "closed_in_recovery"}
 
 
-def test_a_run_that_is_killed_again_and_again_ends_all_the_same(
-    tmp_path: Path,
+@pytest.mark.parametrize("store", STORES[1:])
+def test_s10_a_run_that_is_killed_again_and_again_ends_all_the_same(
+    tmp_path: Path, store: str
 ) -> None:
     with other(SCRIPT, tmp_path / "unused.db") as server:
         for rest in (3, 5, 7):
-            folder = tmp_path / str(rest)
-            folder.mkdir()
-            assert ask(server, "prepare", folder) == "0"
+            trial = Trial(server, tmp_path / str(rest), store)
+            assert trial.ask("prepare") == "0"
             deaths = 0
-            while ask(server, "resume", folder, deaths * rest + rest) == KILLED:
+            while trial.ask("resume", deaths * rest + rest) == KILLED:
                 deaths += 1
             assert deaths > 1
-            check(folder)
+            trial.close()

@@ -24,6 +24,7 @@ from tenure_ledger import events as e
 from tenure_ledger.codec import decode
 from tenure_ledger.decisions.recovering.assertions import ASSERTIONS, CHECKS, Case
 from tenure_ledger.folds.stream import State, fold
+from tenure_ledger.snapshots import RestartSnapshot, Unreadable, read_payload
 from worlds import World
 
 LOOP = RuntimeRestartReactionLoopState(consecutive_batches=1)
@@ -138,6 +139,14 @@ def recovered(broken: Broken) -> Closed | Resumed:
     return one
 
 
+def snapshot_of(world: World, seen: State) -> RestartSnapshot | Unreadable | None:
+    """Return what the live checkpoint holds."""
+    live = seen.recovery.checkpoint
+    if live is None:
+        return None
+    return read_payload(live.mode, world.store().body(seen.stream, live.payload))
+
+
 def failing(broken: Broken) -> set[str]:
     """Ask every assertion, also behind the first that fails."""
     ledger = broken.world.ledger
@@ -148,7 +157,7 @@ def failing(broken: Broken) -> set[str]:
     case = Case(
         states,
         KID,
-        ledger.restart_snapshot(seen),
+        snapshot_of(broken.world, seen),
         environment(**broken.answers).answers(KID),
         ledger.now(),
     )

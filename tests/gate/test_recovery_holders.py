@@ -27,6 +27,7 @@ from tenure import (
 from tenure_gate.recovery.holders import holder_of_process
 from tenure_ledger.process import process_name
 from waiting import until
+from workshop import hand
 from worlds import World
 
 NAMED = """
@@ -35,8 +36,6 @@ NAMED = """
     hear()
 """
 WORKER = """
-    from tenure import Authority, open_ledger
-    ledger = open_ledger("sqlite:///" + sys.argv[1])
     held = Authority.from_json(hear())
     held = ledger.advance(held, "migration")
     say(held.to_json())
@@ -46,13 +45,7 @@ WORKER = """
     hear()
 """
 SPAWNER = """
-    from tenure import First, OwnerRef, open_ledger
-    ledger = open_ledger("sqlite:///" + sys.argv[1])
-    held = ledger.claim(
-        OwnerRef("session", "ses_1"), "manager/1", "host", first=First("m1", "human")
-    )
-    ledger.start(held, "m1")
-    say(held.to_json())
+    say(begin().to_json())
     hear()
 """
 
@@ -123,14 +116,13 @@ def test_a_number_that_is_no_process_is_never_asked_about(pid: str) -> None:
 
 
 def test_a_worker_that_was_handed_the_authority_outlives_its_spawner(
-    tmp_path: Path,
+    place: str,
 ) -> None:
-    path = tmp_path / "relay.db"
-    with other(SPAWNER, path) as spawner, other(WORKER, path) as worker:
+    with hand(place, SPAWNER) as spawner, hand(place, WORKER) as worker:
         worker.say(spawner.hear())
         moved = worker.hear()
         spawner.kill()
-        with open_ledger(f"sqlite:///{path}") as ledger:
+        with open_ledger(place) as ledger:
             left = the(recover(ledger), Skipped)
             assert left[:2] == (SESSION, "alive")
             worker.say()
@@ -142,14 +134,13 @@ def test_a_worker_that_was_handed_the_authority_outlives_its_spawner(
 
 
 def test_a_worker_that_died_is_recovered_while_its_spawner_lives(
-    tmp_path: Path,
+    place: str,
 ) -> None:
-    path = tmp_path / "relay.db"
-    with other(SPAWNER, path) as spawner, other(WORKER, path) as worker:
+    with hand(place, SPAWNER) as spawner, hand(place, WORKER) as worker:
         worker.say(spawner.hear())
         worker.hear()
         worker.kill()
-        with open_ledger(f"sqlite:///{path}") as ledger:
+        with open_ledger(place) as ledger:
             closed = the(recover(ledger), Closed)
             assert (closed.owner, closed.reasons) == (SESSION, ("no_checkpoint",))
         spawner.say()

@@ -1,62 +1,31 @@
-"""Two recovery runs at once: one wins. S2, S7, S8, and I12 over what they leave."""
+"""Two recovery runs at once: one wins. S2, S7 and S8 within one process."""
 
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
-from processes import Other, other
-from recovering import KID, PAYLOADS, SESSION, again, begin, environment, restart, the
+from recovering import KID, PAYLOADS, SESSION, begin, environment, restart, the
 from tenure import (
     Closed,
     Evidence,
     FencedOut,
     HolderAnswer,
     InvalidInput,
-    Ledger,
     OwnerRef,
     RecoveryEnvironment,
     RecoveryReport,
     Resumed,
     Skipped,
-    open_ledger,
     reap,
     recover,
 )
-from tenure_ledger import events as e
 from together import together
-from witness import violations
 from worlds import World
 
 LOOP = PAYLOADS["reaction_loop"]
 REAP = "runtime_work_reap"
-DAEMON = """
-    from tenure import open_ledger, recover
-    ledger = open_ledger("sqlite:///" + sys.argv[1])
-    say("ready")
-    hear()
-    report = recover(ledger)
-    for one in report.resumed:
-        say(one.owner.owner_id)
-    say("done")
-    hear()
-"""
-HOST = """
-    from tenure import *
-    ledger = open_ledger("sqlite:///" + sys.argv[1])
-    loop = RuntimeRestartReactionLoopState(consecutive_batches=1)
-    for number in range(20):
-        owner = OwnerRef("session", f"ses_{number:02}")
-        first = First("m1", "human")
-        held = ledger.claim(owner, f"manager/{number}", "host", first=first)
-        ledger.start(held, "m1")
-        if number % 4:
-            ledger.save_checkpoint(held, loop)
-    say("worked")
-    hear()
-"""
 
 
 def expire(world: World) -> None:
@@ -254,80 +223,3 @@ def test_s8_what_a_user_started_just_before_is_no_candidate(world: World) -> Non
     report = recover(world.open("r1"), environment("p3"))
     assert the(report, Skipped)[:2] == (SESSION, "alive")
     world.ledger.check(two)
-
-
-def test_two_daemons_restart_at_once_after_a_real_kill(tmp_path: Path) -> None:
-    """Real processes: every owner is resumed by one of them, and by one only."""
-    path = tmp_path / "relay.db"
-    with other(HOST, path) as host:
-        assert host.hear() == "worked"
-        host.kill()
-    with other(DAEMON, path) as one, other(DAEMON, path) as two:
-        for daemon in (one, two):
-            assert daemon.hear() == "ready"
-        for daemon in (one, two):
-            daemon.say()
-        said = [line for daemon in (one, two) for line in _until_done(daemon)]
-        expected = [f"ses_{number:02}" for number in range(20) if number % 4]
-        assert sorted(said) == expected
-        # The other daemon's running owners keep their generation.
-        two.kill()
-        with open_ledger(f"sqlite:///{path}") as ledger:
-            before = _generations(ledger)
-            report = recover(ledger)
-            kept = {done.owner for done in report.skipped if done.why == "alive"}
-            after = _generations(ledger)
-            assert all(after[owner] == before[owner] for owner in kept)
-            i12(ledger)
-        one.kill()
-
-
-def _until_done(daemon: Other) -> list[str]:
-    said: list[str] = []
-    while (line := daemon.hear()) != "done":
-        assert line, "the daemon ended"
-        said.append(line)
-    return said
-
-
-def _generations(ledger: Ledger) -> dict[OwnerRef, int]:
-    owners = [OwnerRef("session", f"ses_{number:02}") for number in range(20)]
-    return {owner: ledger.owner(owner).generation for owner in owners}
-
-
-def i12(ledger: Ledger) -> None:
-    """I12, from the log: each resume and close decided once, over a holding gone."""
-    assert violations([*ledger.events()]) == []
-    for row in ledger.rows("recovery_owners"):
-        owner = OwnerRef(str(row["recovery_class"]), str(row["owner_id"]))
-        events = [one.event for one in ledger.history(owner)]
-        decided = [one for one in events if isinstance(one, e.RecoveryDecided)]
-        assert len({one.generation for one in decided}) == len(decided)
-        restarts = [
-            one.generation
-            for one in events
-            if isinstance(one, e.GenerationAdvanced)
-            and one.reason == "instance_restart"
-        ]
-        resumed = [
-            one.generation + 1 for one in decided if one.disposition == "resumed"
-        ]
-        assert restarts == resumed
-        told = [one for one in events if isinstance(one, e.NoticeIssued)]
-        assert len({one.notice for one in told}) == len(told)
-    before = ledger.head().position
-    recover(ledger)
-    assert ledger.head().position == before
-
-
-def test_i12_holds_over_every_mode_and_reason(world: World) -> None:
-    for number, mode in enumerate(PAYLOADS):
-        owner = OwnerRef("session", f"ses_{number:02}")
-        held = begin(world.ledger, owner, f"manager/{number}")
-        world.ledger.save_checkpoint(held, PAYLOADS[mode])
-        if number == 2:
-            world.ledger.mark_output_started(held, "m1")
-    restart(world)
-    again(world)
-    assert violations([*world.ledger.events()]) == []
-    assert world.ledger.verify().ok

@@ -37,6 +37,7 @@ from tenure_ledger.decisions import (
     late,
     ownership,
     relay,
+    restored,
     takeover,
     upkeep,
 )
@@ -257,6 +258,7 @@ COMMANDS: dict[type, Sample[Any]] = {
     ),
     reaping.Reap: build(reaping.Reap, pick([S]), A, GONE),
     upkeep.DeleteConversation: build(upkeep.DeleteConversation, OWNERS, A),
+    restored.RaiseFloor: build(restored.RaiseFloor, A, pick([None, 1, 4, 9])),
     upkeep.ResolveQuarantine: build(
         upkeep.ResolveQuarantine, OWNERS, pick(range(6)), A
     ),

@@ -260,6 +260,21 @@ def test_more_rows_are_put_right_than_are_told(world: World) -> None:
     assert (found.rows, found.differing) == (count, 0)
 
 
+def test_progress_is_told_in_events_whatever_positions_are(world: World) -> None:
+    key = e.SubmissionAccepted(author="import", generation=0, key="m")
+    states = [encode(key.model_copy(update={"key": f"m{at}"})) for at in range(10_000)]
+    world.store().recorder.insert_events(
+        [
+            StoredEvent(S.stream, number, key.topic, state)
+            for number, state in enumerate(states, 1)
+        ]
+    )
+    world.ledger.accept(OwnerRef("session", "zz"), "m", "inbox")
+    told: list[tuple[int, int]] = []
+    world.ledger.rebuild("interrupts", progress=lambda at, end: told.append((at, end)))
+    assert told == [(10_000, 10_001), (10_001, 10_001)]
+
+
 @pytest.mark.parametrize("table", ["stored_events", "", "recovery_owners ", 7, b"x"])
 def test_a_table_that_is_none_is_refused_and_the_tables_are_named(
     world: World, table: str

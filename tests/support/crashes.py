@@ -5,41 +5,70 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from textwrap import dedent
 
-from processes import other
-from tenure import Ledger, open_ledger
+from tenure import Ledger, OwnerRef, RecoveryReport, open_ledger, recover
+from tenure_ledger import events as e
+from witness import violations
+from workshop import hand
 
-__all__ = ["killed_at_work", "reopened"]
+__all__ = ["held_in_recovery", "killed_at_work", "recovered", "reopened"]
 
-BEGIN = """
-from tenure import *
-ledger = open_ledger("sqlite:///" + sys.argv[1])
-S = OwnerRef("session", "ses_1")
-KID = OwnerRef("subagent", "kid_1")
-def begin():
-    held = ledger.claim(S, "manager/1", "host", first=First("m1", "human"))
-    ledger.start(held, "m1")
-    return held
-"""
 END = """
 say("at work")
 hear()
 """
 
 
-def killed_at_work(path: Path, work: str) -> None:
+def killed_at_work(place: str, work: str) -> None:
     """Do this work in another process, and kill it as `kill -9` does."""
-    with other(BEGIN + dedent(work) + END, path) as host:
+    with hand(place, dedent(work) + END) as host:
         assert host.hear() == "at work"
-        assert host.kill() == []
+        host.kill()
 
 
 @contextmanager
-def reopened(path: Path, *, after_seconds: float = 0.0) -> Generator[Ledger]:
+def reopened(place: str, *, after_seconds: float = 0.0) -> Generator[Ledger]:
     """Open what is left, as another process and so many seconds later."""
     later = timedelta(seconds=after_seconds)
-    url = f"sqlite:///{path}"
-    with open_ledger(url, clock=lambda: datetime.now(UTC) + later) as ledger:
+    with open_ledger(place, clock=lambda: datetime.now(UTC) + later) as ledger:
         yield ledger
+
+
+def recovered(ledger: Ledger) -> RecoveryReport:
+    """Recover by the default environment; again, and nothing is appended."""
+    report = recover(ledger)
+    assert report.failed == ()
+    before = ledger.head().position
+    recover(ledger)
+    assert ledger.head().position == before
+    return report
+
+
+def held_in_recovery(ledger: Ledger) -> None:
+    """Hold I12, from the log: each resume and close decided once, over a holding gone.
+
+    And that after one more run, by the default environment, the next appends nothing.
+    """
+    assert violations([*ledger.events()]) == []
+    assert ledger.verify().ok
+    for row in ledger.rows("recovery_owners"):
+        owner = OwnerRef(str(row["recovery_class"]), str(row["owner_id"]))
+        events = [one.event for one in ledger.history(owner)]
+        decided = [one for one in events if isinstance(one, e.RecoveryDecided)]
+        assert len({one.generation for one in decided}) == len(decided)
+        assert {one.evidence.kind for one in decided if one.evidence} <= {"gone"}
+        restarts = [
+            one.generation
+            for one in events
+            if isinstance(one, e.GenerationAdvanced)
+            and one.reason == "instance_restart"
+        ]
+        resumed = [
+            one.generation + 1 for one in decided if one.disposition == "resumed"
+        ]
+        assert {*resumed} <= {*restarts}
+        assert len({*restarts}) == len(restarts)
+        told = [one for one in events if isinstance(one, e.NoticeIssued)]
+        assert len({one.notice for one in told}) == len(told)
+    recovered(ledger)

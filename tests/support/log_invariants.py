@@ -174,9 +174,14 @@ class LogChecker:
     def _grant(
         self, own: Stream, event: e.OwnershipClaimed | e.GenerationAdvanced
     ) -> None:
-        """I1 and I2: by exactly one, and never beside a live holding."""
+        """I1 and I2: by exactly one, and never beside a live holding.
+
+        From the floor on that a restored backup was given.
+        """
         imported = isinstance(event, e.OwnershipClaimed) and event.generation == 0
-        assert event.generation == own.generation + (not imported), event
+        assert event.floor == 0 or event.floor > own.generation, event
+        before = max(own.generation, event.floor)
+        assert event.generation == before + (not imported), event
         own.generation = event.generation
         reason = event.reason if isinstance(event, e.GenerationAdvanced) else "claimed"
         if own.live:

@@ -51,6 +51,7 @@ FIELDS: dict[str, list[Any]] = {
     "parent": [None, None, OTHER],
     "grants": [(), ("read",), ("read", "write")],
     "grants_until": [None, NOW],
+    "floor": [0, 0, 5],
     "until": [None, NOW],
     "child": [CHILD, S],
     "child_generation": [1, 2],

@@ -167,9 +167,9 @@ class FileHost:
         self.ledger.clear_checkpoint(self.held)
 
 
-def prepare(folder: Path) -> None:
+def prepare(url: str) -> None:
     """Break off with a call in each state, a compaction, a queue behind."""
-    with open_ledger(f"sqlite:///{folder}/relay.db") as ledger:
+    with open_ledger(url) as ledger:
         held = ledger.claim(S, "t1", "host", first=First("m1", "human"))
         ledger.start(held, "m1")
         ledger.accept(S, "m2", "inbox", "bob", human=True)
@@ -197,10 +197,10 @@ def prepare(folder: Path) -> None:
         ledger.complete_tool_call(held, ("m1", "recorded"), {"ran": {"n": "recorded"}})
 
 
-def resume(folder: Path, kill_at: int = 0) -> int:
+def resume(folder: Path, url: str, kill_at: int = 0) -> int:
     """Recover and carry the plan out; return how many points were passed."""
     at = Points(kill_at)
-    with open_ledger(f"sqlite:///{folder}/relay.db") as ledger:
+    with open_ledger(url) as ledger:
         at()
         for one in recover(ledger, GONE).resumed:
             for name in WRITES:
@@ -212,24 +212,24 @@ def resume(folder: Path, kill_at: int = 0) -> int:
 
 
 def serve() -> None:
-    """Fork a child for each line ``what folder kill_at``; say how it ended."""
+    """Fork a child for each line ``what folder url kill_at``; say how it ended."""
     for line in sys.stdin:
-        what, folder, kill_at = line.split()
+        what, folder, url, kill_at = line.split()
         child = os.fork()
         if not child:
-            _child(what, Path(folder), int(kill_at))
+            _child(what, Path(folder), url, int(kill_at))
         _, status = os.waitpid(child, 0)
         sys.stdout.write(f"{os.waitstatus_to_exitcode(status)}\n")
         sys.stdout.flush()
 
 
-def _child(what: str, folder: Path, kill_at: int) -> None:
+def _child(what: str, folder: Path, url: str, kill_at: int) -> None:
     code = 1
     try:
         if what == "prepare":
-            prepare(folder)
+            prepare(url)
         else:
-            resume(folder, kill_at)
+            resume(folder, url, kill_at)
         code = 0
     finally:
         os._exit(code)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,8 +12,9 @@ from tenure import (
     Ledger,
     OwnerRef,
     RuntimeRestartReactionLoopState,
-    recover,
+    recover_each,
 )
+from tenure_ledger.methods.recovering import RecoveryWriter, Seen
 from tenure_ledger.process import process_name
 from tenure_ledger.shell import Shell
 from tenure_projections.live import LiveTables
@@ -81,13 +83,14 @@ def stop_in(path: str, write: int, point: str) -> None:
     """Recover, and stop at the point of that write (0: the first)."""
     ledger, store = open_live(path)
     ledger.head()
-    settle, count = ledger.settle_recovery, iter(range(len(WRITES)))
+    settle, count = RecoveryWriter.settle, iter(range(len(WRITES)))
 
-    def armed(*given: object, **named: object) -> object:
+    def armed(writer: RecoveryWriter, seen: Sequence[Seen]) -> object:
         if next(count) == write:
             store.arm(point)
-        return settle(*given, **named)  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
+        return settle(writer, seen)
 
-    setattr(ledger, "settle_recovery", armed)  # noqa: B010  mypy forbids a method
-    recover(ledger)
+    setattr(RecoveryWriter, "settle", armed)  # noqa: B010  mypy forbids a method
+    for _ in recover_each(ledger):
+        pass
     stop("nowhere")

@@ -73,6 +73,16 @@ def _parser() -> argparse.ArgumentParser:
         add_help=False,
         help="close what a lease that ran out and a dead process left",
     ).set_defaults(run=_reap)
+    commands.add_parser(
+        "backup",
+        add_help=False,
+        help="copy a SQLite ledger that is in use, as a file that knows it is a copy",
+    ).set_defaults(run=_backup)
+    commands.add_parser(
+        "restored",
+        add_help=False,
+        help="make a restored backup the ledger: no generation is given out again",
+    ).set_defaults(run=_restored)
     return parser
 
 
@@ -80,6 +90,18 @@ def _demo(argv: list[str]) -> int:
     from tenure_gate import demo
 
     return demo.main(argv)
+
+
+def _backup(argv: list[str]) -> int:
+    from tenure_gate.cli import backup
+
+    return backup.main(argv)
+
+
+def _restored(argv: list[str]) -> int:
+    from tenure_gate.cli import restored
+
+    return restored.main(argv)
 
 
 def _gate(argv: list[str]) -> int:

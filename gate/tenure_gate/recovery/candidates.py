@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from tenure_ledger.decisions.recovering.assertions import is_open
-from tenure_ledger.decisions.recovering.reaping import REAP
-from tenure_ledger.decisions.recovering.settling import CLOSED
-from tenure_ledger.folds.ownership import Ownership
 from tenure_ledger.folds.stream import State
 from tenure_ledger.values import OwnerRef
 
-__all__ = ["closed_by_recovery", "is_candidate", "seen_last"]
+__all__ = ["is_candidate", "seen_last"]
 
 
 def is_candidate(state: State, above: State | None, *, named: bool) -> bool:
@@ -22,21 +18,11 @@ def is_candidate(state: State, above: State | None, *, named: bool) -> bool:
     """
     if named or state.recovery.checkpoint is not None or state.executions.open:
         return True
-    if above is not None and not is_open(above.ownership):
+    if above is not None and not above.ownership.open:
         return True
     owner = OwnerRef.of_stream(state.stream)
     session = owner is not None and owner.recovery_class == "session"
     return session and bool(state.notices.pending)
-
-
-def closed_by_recovery(own: Ownership) -> bool:
-    """Say whether a recovery or a reaper closed it, and nobody has begun anew."""
-    if own.status == "cut":
-        return own.cut is not None and own.cut.terminal_status is not None
-    ended = own.terminal
-    return own.status == "terminal" and (
-        ended is not None and ended.event_type in {CLOSED, REAP}
-    )
 
 
 def seen_last(state: State) -> datetime | None:

@@ -13,6 +13,9 @@ from tenure_projections.ledger import Ledger
 
 __all__ = ["arecover", "recover", "recover_each"]
 
+TOGETHER = 16
+"""Owners in one commit of `recover`: beyond this the gain is small, and others wait."""
+
 
 def recover(
     ledger: Ledger,
@@ -33,13 +36,15 @@ def recover(
     """
     results: list[Result] = []
     failed: list[Failed] = []
-    for one in recover_each(
+    run = Run(
         ledger,
-        environment,
+        RecoveryEnvironment() if environment is None else environment,
         only=only,
         dry_run=dry_run,
         max_age_seconds=max_age_seconds,
-    ):
+        together=TOGETHER,
+    )
+    for one in run:
         if isinstance(one, Failed):
             failed.append(one)
         else:
@@ -67,6 +72,7 @@ def recover_each(
         only=only,
         dry_run=dry_run,
         max_age_seconds=max_age_seconds,
+        together=1,
     )
     return iter(run)
 

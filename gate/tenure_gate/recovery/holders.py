@@ -12,7 +12,7 @@ import os
 from pathlib import Path
 from typing import Literal
 
-from tenure_ledger.process import process_name
+from tenure_ledger.process import NOBODY, process_name
 from tenure_ledger.values import OwnerRef
 
 __all__ = ["HolderAnswer", "holder_of_process"]
@@ -26,8 +26,11 @@ HolderAnswer = Literal["gone", "alive", "cannot_tell"]
 def holder_of_process(_owner: OwnerRef, process: str | None) -> HolderAnswer:
     """Say whether the process of that name is there, as `open_ledger` names it.
 
-    A name of another making is not understood: ``cannot_tell``.
+    A name of another making is not understood: ``cannot_tell``. What a restored backup
+    holds is held by nobody.
     """
+    if process == NOBODY:
+        return "gone"
     ours, theirs = _parts(process_name()), _parts(process or "")
     if not theirs or not ours["boot"] or ours["host"] != theirs["host"]:
         return "cannot_tell"

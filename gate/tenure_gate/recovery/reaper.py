@@ -9,9 +9,10 @@ from tenure_gate.recovery.results import (
     RecoveryReport,
     Result,
     Skipped,
+    left_alone,
 )
 from tenure_ledger.decisions.work import blocked
-from tenure_ledger.errors import InvalidInput, OwnerIsLive, Refused
+from tenure_ledger.errors import InvalidInput, Refused
 from tenure_ledger.folds.stream import State
 from tenure_ledger.values import Evidence, OwnerRef, check_id, kind_of
 from tenure_projections.ledger import Ledger
@@ -74,10 +75,8 @@ def _reap(
     evidence = Evidence("gone", holding.incarnation, state.version, detail)
     try:
         outcome = ledger.reap_owner(owner, evidence, author)
-    except OwnerIsLive as error:
-        return Skipped(owner, "alive", str(error))
     except Refused as error:
-        return Skipped(owner, "already_claimed", str(error))
+        return left_alone(owner, error)
     return Closed(
         owner,
         state.ownership.generation,

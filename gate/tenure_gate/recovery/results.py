@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple, TypeVar
 
 from tenure_gate.recovery.steps import ResumePlan
 from tenure_ledger.bodies import Json
+from tenure_ledger.errors import OwnerIsLive, OwnerMoved, Refused
 from tenure_ledger.values import Authority, OwnerRef
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "Resumed",
     "Skipped",
     "SuccessionDue",
+    "left_alone",
 ]
 
 
@@ -62,16 +64,27 @@ class Discarded(NamedTuple):
 class Skipped(NamedTuple):
     """It was left alone.
 
-    ``alive`` and ``cannot_tell``: its holder may be there. ``already_claimed``:
-    somebody else was faster. ``too_old``: the age limit. ``used_by_parent``: a thing
-    goes with its parent. ``parent_failed``: what it hangs on could not be settled.
-    ``nothing_to_do``: it was named, and nobody holds it and nothing waits.
-    ``quarantined``, ``too_new``, ``deleted``: itself, or one above it.
+    ``alive`` and ``cannot_tell``: its holder may be there, or wrote since.
+    ``already_claimed``: somebody else was faster. ``too_old``: the age limit.
+    ``used_by_parent``: a thing goes with its parent. ``parent_failed``: what it hangs
+    on could not be settled. ``nothing_to_do``: it was named, and nobody holds it and
+    nothing waits. All others are codes of `Refused`: ``quarantined``, ``too_new``,
+    ``deleted`` say what it is, or one above it.
     """
 
     owner: OwnerRef
     why: str
     detail: str = ""
+
+
+def left_alone(owner: OwnerRef, refusal: Refused) -> Skipped:
+    """Return why an owner is left alone whose settling was refused."""
+    why = refusal.code
+    if isinstance(refusal, OwnerIsLive):
+        why = "alive"
+    elif isinstance(refusal, OwnerMoved):
+        why = "already_claimed"
+    return Skipped(owner, why, str(refusal))
 
 
 class SuccessionDue(NamedTuple):

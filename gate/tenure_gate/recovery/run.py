@@ -1,33 +1,32 @@
 """One recovery run: each owner is looked at once, parents first, and settled alone.
 
 Each is one step of the ledger. So the run can be killed anywhere and run again, two
-runs at once cannot both win, and what breaks at one owner leaves the others done.
-Source: design section 7.
+runs at once cannot both win, and what breaks at one owner leaves the others done. Steps
+of owners that are not above each other may share a commit. Source: design section 7.
 """
 
 from __future__ import annotations
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
-from typing import cast
+from typing import NamedTuple, cast
 
-from tenure_gate.recovery.candidates import closed_by_recovery, is_candidate, seen_last
+from tenure_gate.recovery.candidates import is_candidate, seen_last
 from tenure_gate.recovery.environment import RecoveryEnvironment
-from tenure_gate.recovery.plans import plan_of
 from tenure_gate.recovery.results import (
     Closed,
-    Discarded,
     Failed,
     Result,
-    Resumed,
     Skipped,
-    SuccessionDue,
+    left_alone,
 )
+from tenure_gate.recovery.telling import told_ended, told_live
+from tenure_ledger.decisions.lineage import line
 from tenure_ledger.decisions.recovering.command import Answers
 from tenure_ledger.decisions.work import blocked
-from tenure_ledger.errors import InvalidInput, OwnerIsLive, OwnerMoved, Refused
+from tenure_ledger.errors import InvalidInput, Refused
 from tenure_ledger.folds.stream import State
-from tenure_ledger.methods.recovering import Settlement
+from tenure_ledger.methods.recovering import Seen, Settlement
 from tenure_ledger.values import (
     Evidence,
     OwnerRef,
@@ -43,9 +42,24 @@ __all__ = ["AUTHOR", "Run"]
 AUTHOR = "recovery"
 """Who is named in what a recovery run writes."""
 
+_Results = list[Result | Failed]
+
+
+class _Looked(NamedTuple):
+    """An owner that is to be settled."""
+
+    owner: OwnerRef
+    seen: Seen
+    named: bool
+    """It was asked for: say what is so, also if that is nothing."""
+
 
 class Run:
-    """One recovery run; iterate over it once: each result is settled when it comes."""
+    """One recovery run; iterate over it once: each result is settled when it comes.
+
+    Up to ``together`` owners are settled in one commit. With 1, what nobody was told of
+    is not settled: whoever stops reading loses nothing.
+    """
 
     def __init__(
         self,
@@ -55,6 +69,7 @@ class Run:
         only: Iterable[OwnerRef] | None,
         dry_run: bool,
         max_age_seconds: float | None,
+        together: int,
     ) -> None:
         if not isinstance(ledger, Ledger):
             msg = f"recover takes what open_ledger returned, not {kind_of(ledger)}"
@@ -67,15 +82,21 @@ class Run:
         self._ledger = ledger
         self._environment = environment
         self._only = _owners(only)
-        self._dry_run = check_flag("dry_run", dry_run)
+        dry_run = check_flag("dry_run", dry_run)
+        self._writer = ledger.recovery_writer(AUTHOR, dry_run=dry_run)
         self._age = check_seconds("max_age_seconds", max_age_seconds)
+        self._together = together
+        self._group: dict[str, _Looked] = {}
+        """By stream: what is settled with the next commit."""
+        self._after: dict[str, _Results] = defaultdict(list)
+        """By stream of one of the group: results that come after its own."""
+        self._left: deque[OwnerRef] = deque()
+        """Children of what was closed."""
         self._done: set[str] = set()
         self._failed: set[str] = set()
         self._idle: set[OwnerRef] = set()
         """Looked at, with nothing to settle: until one of them is told something."""
         self._notified: set[OwnerRef] = set()
-        self._instead: dict[str, State] = {}
-        """In a dry run: what was closed, as it would be."""
 
     def __iter__(self) -> Iterator[Result | Failed]:
         only = self._only
@@ -84,6 +105,8 @@ class Run:
             for at in self._downwards(owner):
                 if only is None or at in named:
                     yield from self._visit(at, named=at in named)
+            yield from self._orphans()
+        yield from self._rest()
         while again := self._notified & self._idle:
             # The notice that it was given since makes it a candidate after all.
             at = min(again, key=str)
@@ -91,67 +114,140 @@ class Run:
             self._idle.discard(at)
             self._done.discard(at.stream)
             yield from self._visit(at, named=False)
+            yield from self._rest()
 
     def _downwards(self, owner: OwnerRef) -> list[OwnerRef]:
-        """Return the owner and all above it, the topmost first."""
-        chain: dict[OwnerRef, None] = {}
-        at: OwnerRef | None = owner
+        """Return the owner and all above it that was not visited, the topmost first."""
+        chain: list[OwnerRef] = []
         try:
-            while at is not None and at not in chain and at.stream not in self._done:
-                chain[at] = None
-                at = self._state(at).ownership.parent
+            for at, _ in line(owner, self._writer.state):
+                if at.stream in self._done:
+                    break
+                chain.append(at)
         except Exception:  # noqa: BLE001  who is visited next meets it, and tells it
             return [owner]
-        return [*reversed(chain)]
+        return chain[::-1]
+
+    def _orphans(self) -> Iterator[Result | Failed]:
+        while self._left:
+            yield from self._visit(self._left.popleft(), named=False)
+
+    def _rest(self) -> Iterator[Result | Failed]:
+        """Settle what waits, and the children of what is closed by that."""
+        while self._group or self._left:
+            yield from self._settle_group()
+            yield from self._orphans()
 
     def _visit(self, owner: OwnerRef, *, named: bool) -> Iterator[Result | Failed]:
-        """Settle the owner, and the children of what was closed."""
-        waiting = deque([owner])
-        while waiting:
-            at = waiting.popleft()
-            if at.stream in self._done:
-                continue
-            self._done.add(at.stream)
-            try:
-                results = self._settle(at, named=named and at == owner)
-                if not any(isinstance(one, Resumed) for one in results):
-                    waiting.extend(self._orphans(at))
+        """Look at an owner, once: parents are settled before."""
+        if owner.stream in self._done:
+            return
+        self._done.add(owner.stream)
+        results: _Results = []
+        try:
+            if self._group and self._waits_above(owner):
+                yield from self._settle_group()
+            found = self._look(owner, named=named)
+            if isinstance(found, _Looked):
+                self._group[owner.stream] = found
+            else:
+                results = found
+                self._children_of(self._writer.state(owner))
                 if not results:
-                    self._idle.add(at)
-            except Exception as error:  # noqa: BLE001  the others are settled
-                self._failed.add(at.stream)
-                results = [Failed(at, error)]
-            self._notified |= {one.told for one in results if isinstance(one, Closed)}
+                    self._idle.add(owner)
+        except Exception as error:  # noqa: BLE001  the others are settled
+            results = [self._broken(owner, error)]
+        if self._group:
+            self._after[next(reversed(self._group))] += results
+        else:
             yield from results
+        if len(self._group) >= self._together:
+            yield from self._settle_group()
 
-    def _orphans(self, owner: OwnerRef) -> list[OwnerRef]:
-        """Return the children that an owner left which a recovery or reaper closed."""
-        own = self._state(owner).ownership
-        if not closed_by_recovery(own):
-            return []
-        left = [child for child in own.children.values() if not child.used]
+    def _waits_above(self, owner: OwnerRef) -> bool:
+        chain = line(owner, self._writer.state)
+        return any(at.stream in self._group for at, _ in chain)
+
+    def _settle_group(self) -> Iterator[Result | Failed]:
+        group, self._group = [*self._group.values()], {}
+        after, self._after = self._after, defaultdict(list)
+        if not group:
+            return
+        found: list[Settlement | BaseException]
+        try:
+            found = self._writer.settle([one.seen for one in group])
+        except Exception as error:  # noqa: BLE001  each of them is told it
+            found = [error] * len(group)
+        for one, settled in zip(group, found, strict=True):
+            yield from self._results(one, settled)
+            yield from after[one.owner.stream]
+
+    def _results(self, one: _Looked, settled: Settlement | BaseException) -> _Results:
+        """Return what became of an owner, and remember whom that concerns."""
+        owner, before = one.owner, one.seen.state
+        try:
+            if isinstance(settled, Refused):
+                results: _Results = [left_alone(owner, settled)]
+                self._children_of(self._writer.state(owner))
+            elif isinstance(settled, BaseException):
+                raise settled  # noqa: TRY301  told just below, or not ours
+            elif before.ownership.live:
+                results = told_live(self._ledger, before, owner, settled)
+                self._children_of(settled.state)
+            else:
+                outcome, state = settled.outcome, settled.state
+                results = told_ended(
+                    self._ledger, owner, state, outcome.discarded, named=one.named
+                )
+                self._children_of(state)
+        except Exception as error:  # noqa: BLE001  the others are settled
+            return [self._broken(owner, error)]
+        if not results:
+            self._idle.add(owner)
+        self._notified |= {each.told for each in results if isinstance(each, Closed)}
+        return results
+
+    def _broken(self, owner: OwnerRef, error: Exception) -> Failed:
+        self._failed.add(owner.stream)
+        return Failed(owner, error)
+
+    def _children_of(self, state: State) -> None:
+        """Visit the children of what a recovery or a reaper closed."""
+        if not state.ownership.closed_by_recovery:
+            return
+        left = [one for one in state.ownership.children.values() if not one.used]
         left.sort(key=lambda child: child.version)
-        return [child.ref for child in left]
+        self._left.extend(child.ref for child in left)
 
-    def _state(self, owner: OwnerRef) -> State:
-        known = self._instead.get(owner.stream)
-        return self._ledger.fresh_state(owner) if known is None else known
-
-    def _settle(self, owner: OwnerRef, *, named: bool) -> list[Result | Failed]:
-        state = self._state(owner)
+    def _look(self, owner: OwnerRef, *, named: bool) -> _Looked | _Results:
+        """Return what is to be settled, or what is so without that."""
+        state = self._writer.state(owner)
         refusal = blocked(state, owner)
         if refusal is not None:
             return [Skipped(owner, refusal.kind.code, refusal.text)]
         own = state.ownership
         if own.status != "live":
-            return self._settle_ended(owner, state, named=named)
+            if state.recovery.checkpoint is None:
+                return told_ended(self._ledger, owner, state, None, named=named)
+            evidence = Evidence("cannot_tell", None, state.version)
+            return _Looked(owner, Seen(state, evidence, Answers()), named)
         if own.agent_id is None:
             return [Skipped(owner, "used_by_parent", str(own.parent))] if named else []
-        above = None if own.parent is None else self._state(own.parent)
+        above = None if own.parent is None else self._writer.state(own.parent)
         if not is_candidate(state, above, named=named):
             return []
         alone = self._leave_alone(owner, state, above)
-        return [alone] if alone is not None else self._settle_live(owner, state)
+        return [alone] if alone is not None else self._gone(owner, state, named=named)
+
+    def _gone(self, owner: OwnerRef, state: State, *, named: bool) -> _Looked:
+        holding = state.ownership.holding
+        incarnation = holding.incarnation if holding else None
+        process = holding.process if holding else None
+        evidence = Evidence(
+            "gone", incarnation, state.version, f"its process: {process}"
+        )
+        answers = self._environment.answers(owner)
+        return _Looked(owner, Seen(state, evidence, answers), named)
 
     def _leave_alone(
         self, owner: OwnerRef, state: State, above: State | None
@@ -162,10 +258,10 @@ class Run:
         answer = self._environment.holder_of(owner, process)
         if answer != "gone":
             return Skipped(owner, answer, f"its process: {process}")
-        failed = self._failed_above(state)
+        failed = self._failed_above(owner)
         if failed is not None:
             return Skipped(owner, "parent_failed", failed)
-        orphan = above is not None and closed_by_recovery(above.ownership)
+        orphan = above is not None and above.ownership.closed_by_recovery
         last = seen_last(state)
         if self._age is not None and last is not None and not orphan:
             age = (self._ledger.now() - last).total_seconds()
@@ -173,109 +269,12 @@ class Run:
                 return Skipped(owner, "too_old", f"last seen {last.isoformat()}")
         return None
 
-    def _failed_above(self, state: State) -> str | None:
+    def _failed_above(self, owner: OwnerRef) -> str | None:
         """Return the stream of an owner above it that could not be settled."""
-        seen: set[str] = set()
-        at = state.ownership.parent
-        while self._failed and at is not None and at.stream not in seen:
-            if at.stream in self._failed:
-                return at.stream
-            seen.add(at.stream)
-            at = self._state(at).ownership.parent
-        return None
-
-    def _settle_live(self, owner: OwnerRef, state: State) -> list[Result | Failed]:
-        holding = state.ownership.holding
-        incarnation = holding.incarnation if holding else None
-        process = holding.process if holding else None
-        evidence = Evidence(
-            "gone", incarnation, state.version, f"its process: {process}"
-        )
-        answers = self._environment.answers(owner)
-        try:
-            settled = self._write(state, evidence, answers)
-        except OwnerIsLive as error:
-            return [Skipped(owner, "alive", str(error))]
-        except OwnerMoved as error:
-            return [Skipped(owner, "already_claimed", str(error))]
-        except Refused as error:
-            return [Skipped(owner, error.code, str(error))]
-        return self._told(owner, state, settled)
-
-    def _write(self, state: State, evidence: Evidence, answers: Answers) -> Settlement:
-        instead = self._instead if self._dry_run else None
-        settled = self._ledger.settle_recovery(
-            state, evidence, answers, AUTHOR, instead=instead
-        )
-        if settled.outcome.disposition == "closed":
-            self._instead.update(settled.changed)
-        return settled
-
-    def _told(
-        self, owner: OwnerRef, before: State, settled: Settlement
-    ) -> list[Result | Failed]:
-        outcome, state = settled.outcome, settled.state
-        if outcome.authority is not None:
-            plan = plan_of(state, settled.snapshot, self._ledger.now())
-            resumed = Resumed(
-                owner,
-                outcome.authority,
-                plan,
-                state.ownership.restarts,
-                outcome.grants,
-                outcome.discarded,
-            )
-            return [resumed]
-        closed = Closed(
-            owner,
-            before.ownership.generation,
-            outcome.assertion,
-            outcome.reasons,
-            outcome.detail,
-            owner if outcome.told is None else outcome.told,
-            outcome.discarded,
-        )
-        due = self._due(owner, state)
-        return [closed] if due is None else [closed, due]
-
-    def _settle_ended(
-        self, owner: OwnerRef, state: State, *, named: bool
-    ) -> list[Result | Failed]:
-        results: list[Result | Failed] = []
-        if state.recovery.checkpoint is not None:
-            evidence = Evidence("cannot_tell", None, state.version)
-            try:
-                settled = self._write(state, evidence, Answers())
-            except Refused as error:
-                return [Skipped(owner, "already_claimed", str(error))]
-            state = settled.state
-            if settled.outcome.discarded is not None:
-                results.append(Discarded(owner, settled.outcome.discarded))
-        due = self._due(owner, state)
-        if due is not None:
-            results.append(due)
-        elif named and not results:
-            thing = state.ownership.thing
-            why = "used_by_parent" if thing else "nothing_to_do"
-            results.append(Skipped(owner, why, state.ownership.status))
-        return results
-
-    def _due(self, owner: OwnerRef, state: State) -> SuccessionDue | None:
-        """Return which call begins the owner's next term, if it waits for one."""
-        own, cut = state.ownership, state.ownership.cut
-        listed = [one for one in state.executions.listed() if one.accepted]
-        listed.sort(key=lambda one: one.accepted)
-        waiting = tuple(one.key for one in listed if not one.started)
-        if own.status == "cut" and cut is not None and not own.thing:
-            handover = None
-            if cut.handover is not None:
-                handover = self._ledger.body(owner, cut.handover)
-            return SuccessionDue(owner, "succeed", cut.outcome, handover, waiting)
-        ended = own.status in {"absent", "terminal"} and waiting
-        left = waiting or state.recovery.checkpoint is not None
-        if ended or (own.status == "imported" and left):
-            return SuccessionDue(owner, "claim", None, None, waiting)
-        return None
+        if not self._failed:
+            return None
+        chain = (at.stream for at, _ in line(owner, self._writer.state))
+        return next((at for at in chain if at in self._failed), None)
 
 
 def _owners(only: object) -> list[OwnerRef] | None:

@@ -11,9 +11,11 @@ from tenure_ledger.decisions.grants import (
     check_grant,
     give,
     new_reason,
+    next_generation,
     refuse_live,
     why_not_new,
 )
+from tenure_ledger.decisions.lineage import known_line
 from tenure_ledger.decisions.work import (
     At,
     Context,
@@ -116,7 +118,7 @@ def decide_spawn(
         **work.by_holder(command.owner),
         child=command.child,
         agent_id=command.agent_id,
-        child_generation=child.ownership.generation + 1,
+        child_generation=next_generation(work, child.ownership)[0],
     )
     work.add(command.owner.stream, spawned)
     return work.decided(give(work, grant))
@@ -139,17 +141,19 @@ def _new_child(parent: State, child: State, command: Spawn) -> Rejection | None:
             f"{command.child} is on record and no child of {command.owner}: claim it, "
             "or give the child a new id",
         )
+    known = parent.ownership.children.get(command.child.stream)
+    if known is not None and known.generation > own.generation:
+        return refuse(
+            InvalidInput,
+            f"{command.owner} spawned generation {known.generation} of "
+            f"{command.child}, which is not on record: give the child a new id",
+        )
     return why_not_new(own, command.child)
 
 
 def ancestors(states: States, owner: OwnerRef) -> list[State]:
     """Return the owner, its parent and so on, as far as ``states`` holds them."""
-    found: dict[str, State] = {}
-    at: OwnerRef | None = owner
-    while at is not None and at.stream in states and at.stream not in found:
-        found[at.stream] = states[at.stream]
-        at = states[at.stream].ownership.parent
-    return list(found.values())
+    return [state for _, state in known_line(states, owner)]
 
 
 def _limit(above: list[Ownership], grants: tuple[str, ...]) -> datetime | None:

@@ -22,14 +22,16 @@ from tenure_ledger.decisions import (
     late,
     ownership,
     relay,
+    restored,
     takeover,
     upkeep,
 )
+from tenure_ledger.decisions.lineage import line
 from tenure_ledger.decisions.recovering import command as recovering
 from tenure_ledger.decisions.recovering import reaping, settling
 from tenure_ledger.decisions.work import Command, Context, Decided, States
 from tenure_ledger.errors import Rejection
-from tenure_ledger.values import OwnerRef, agent_stream
+from tenure_ledger.values import RESTORED, OwnerRef, agent_stream
 
 __all__ = ["DECISIONS", "decide", "reach"]
 
@@ -65,6 +67,7 @@ DECISIONS: Mapping[type, Callable[[States, Any, Context], Decided | Rejection]] 
     gating.GiveVerdicts: gating.decide_verdicts,
     upkeep.DeleteConversation: upkeep.decide_delete,
     upkeep.ResolveQuarantine: upkeep.decide_resolve,
+    restored.RaiseFloor: restored.decide_raise_floor,
     recovering.SettleRecovery: settling.decide_recovery,
     reaping.Reap: reaping.decide_reap,
 }
@@ -114,7 +117,7 @@ def reach(states: States, command: Command) -> set[str]:
         wanted |= _above(states, command.owner)
     if type(command) in _ALONE:
         return wanted.difference(states)
-    wanted |= _named_agent(command)
+    wanted |= _granted(command)
     match command:
         case children.Spawn() | children.GrantMore() | children.Revoke():
             wanted.add(command.child.stream)
@@ -128,6 +131,8 @@ def reach(states: States, command: Command) -> set[str]:
             wanted |= _above(states, command.owner)
         case upkeep.DeleteConversation() | bars.BarReplay():
             wanted |= _family(states, command.owner.stream)
+        case upkeep.ResolveQuarantine():
+            wanted |= _disputed(states, command.owner.stream)
         case _:
             pass
     if isinstance(command, _ENDING):
@@ -135,8 +140,8 @@ def reach(states: States, command: Command) -> set[str]:
     return wanted - states.keys()
 
 
-def _named_agent(command: Command) -> set[str]:
-    """Return the stream of the agent that the command names, if it names one."""
+def _granted(command: Command) -> set[str]:
+    """Return what a grant reads: the floor of all generations, the agent it names."""
     match command:
         case (
             ownership.Claim()
@@ -144,10 +149,21 @@ def _named_agent(command: Command) -> set[str]:
             | takeover.TakeOver()
             | ownership.Advance()
             | children.Spawn()
-        ) if command.agent_id is not None:
-            return {agent_stream(command.agent_id)}
+        ):
+            agent = command.agent_id
+            named = set[str]() if agent is None else {agent_stream(agent)}
+            return {RESTORED.stream} | named
+        case recovering.SettleRecovery():
+            return {RESTORED.stream}
         case _:
             return set()
+
+
+def _disputed(states: States, stream: str) -> set[str]:
+    """Return the agents that a quarantined owner may turn out to be held by, or not."""
+    state = states.get(stream)
+    disputed = set[str]() if state is None else upkeep.disputed_agents(state)
+    return {agent_stream(agent) for agent in disputed}
 
 
 def _told_above(states: States, command: Command) -> bool:
@@ -163,13 +179,7 @@ def _told_above(states: States, command: Command) -> bool:
 
 def _above(states: States, owner: OwnerRef) -> set[str]:
     """Return the owner, its parent and so on, as far as they are known."""
-    found: set[str] = set()
-    at: OwnerRef | None = owner
-    while at is not None and at.stream not in found:
-        found.add(at.stream)
-        state = states.get(at.stream)
-        at = None if state is None else state.ownership.parent
-    return found
+    return {at.stream for at, _ in line(owner, lambda at: states.get(at.stream))}
 
 
 def _held(states: States, stream: str) -> set[str]:

@@ -32,6 +32,7 @@ from tenure_ledger.errors import (
 from tenure_ledger.folds.ownership import Ownership
 from tenure_ledger.folds.stream import State
 from tenure_ledger.values import (
+    RESTORED,
     Authority,
     Evidence,
     First,
@@ -48,6 +49,7 @@ __all__ = [
     "give",
     "give_checked",
     "new_reason",
+    "next_generation",
     "refuse_live",
     "why_not_new",
 ]
@@ -75,6 +77,10 @@ class Grant(NamedTuple):
 def bindable(state: State, agent_id: str, owner: OwnerRef) -> Rejection | None:
     """Return why the agent whose stream this is cannot take ``owner``, if so."""
     refusal = blocked(state, owner)
+    if refusal is not None and (state.too_new or state.quarantine is not None):
+        # It is the agent's record that stands in the way, and no owner's.
+        text = f"what is on record of {agent_id} cannot be read: use another agent id"
+        return refusal._replace(text=text)
     bound = state.agent.owner
     if refusal is None and bound is not None and bound != owner:
         return refuse(
@@ -129,10 +135,22 @@ def new_reason(own: Ownership) -> e.AdvanceReason | None:
     return "adopted" if own.status == "imported" else None
 
 
+def next_generation(work: Work, own: Ownership) -> tuple[int, int]:
+    """Return the owner's next generation, and the floor if that is why it is so high.
+
+    What a restored backup lost may have given out the ones in between.
+    """
+    restored = work.states.get(RESTORED.stream)
+    floor = restored.ownership.generation if restored is not None else 0
+    if floor > own.generation:
+        return floor + 1, floor
+    return own.generation + 1, 0
+
+
 def check_grant(work: Work, grant: Grant) -> Rejection | None:
     """Return why the agent or the first request rules this grant out, if so."""
     state = work.state(grant.owner)
-    if state.ownership.generation >= 2**63 - 1:
+    if next_generation(work, state.ownership)[0] > 2**63 - 1:
         return refuse(InvalidInput, f"the generations of {grant.owner} are used up")
     if grant.agent_id is not None:
         agent = work.states[agent_stream(grant.agent_id)]
@@ -209,7 +227,7 @@ def append_grant(work: Work, grant: Grant, before: Ownership) -> Authority:
     until = None
     if grant.lease_seconds is not None:
         until = context.now + timedelta(seconds=grant.lease_seconds)
-    generation = before.generation + 1
+    generation, floor = next_generation(work, before)
     shared: dict[str, object] = {
         **work.by(grant.author, generation, fenced=grant.fenced),
         "event_id": context.new_id,
@@ -219,6 +237,7 @@ def append_grant(work: Work, grant: Grant, before: Ownership) -> Authority:
         "parent": grant.parent,
         "grants": grant.grants,
         "grants_until": grant.grants_until,
+        "floor": floor,
     }
     if grant.reason is None:
         work.add(grant.owner.stream, e.OwnershipClaimed.model_validate(shared))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from tenure_ledger import events as e
 from tenure_ledger.decisions.ending import Ending
+from tenure_ledger.decisions.lineage import known_line
 from tenure_ledger.decisions.work import States, Work
 from tenure_ledger.folds.notices import LATE_RESULT
-from tenure_ledger.folds.ownership import Ownership
 from tenure_ledger.values import OwnerRef
 
 __all__ = ["listener", "notice_id", "tell", "tell_at", "tell_late"]
@@ -70,31 +70,14 @@ def listener(states: States, owner: OwnerRef) -> OwnerRef:
     """
     if owner.recovery_class == "session":
         return owner
-    above = list(_above(states, owner))
-    for at in above:
-        state = states[at.stream]
-        if not (state.too_new or state.quarantine) and _open(state.ownership):
+    _, *above = known_line(states, owner)
+    for at, state in above:
+        if not (state.too_new or state.quarantine) and state.ownership.listens:
             return at
-    for at in reversed(above):
-        state = states[at.stream]
+    for at, state in reversed(above):
         if at.recovery_class == "session" and state.ownership.status != "deleted":
             return at
     return owner
-
-
-def _above(states: States, owner: OwnerRef) -> Iterator[OwnerRef]:
-    """Yield the parent, its parent and so on, as far as ``states`` holds them."""
-    seen = {owner}
-    at = states[owner.stream].ownership.parent
-    while at is not None and at not in seen and at.stream in states:
-        seen.add(at)
-        yield at
-        at = states[at.stream].ownership.parent
-
-
-def _open(own: Ownership) -> bool:
-    """Say whether somebody has it, or will: a thing is only used, and reads nothing."""
-    return not own.thing and (own.running or own.status == "cut")
 
 
 def tell_late(

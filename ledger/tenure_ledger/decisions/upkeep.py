@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from tenure_ledger import events as e
 from tenure_ledger.decisions.ending import close_term, release
+from tenure_ledger.decisions.grants import bindable
 from tenure_ledger.decisions.work import (
     At,
     Context,
@@ -23,7 +24,8 @@ from tenure_ledger.errors import (
     refuse,
 )
 from tenure_ledger.folds.ownership import Child
-from tenure_ledger.values import OwnerRef
+from tenure_ledger.folds.stream import State
+from tenure_ledger.values import OwnerRef, agent_stream
 
 __all__ = [
     "DeleteConversation",
@@ -31,6 +33,7 @@ __all__ = [
     "decide_delete",
     "decide_resolve",
     "descendants",
+    "disputed_agents",
 ]
 
 
@@ -134,4 +137,43 @@ def decide_resolve(
         keep=command.keep,
         drop=drop,
     )
-    return work.decided(At(work.add(owner.stream, event)))
+    at = work.add(owner.stream, event)
+    return _rebind(work, owner, command.author, state) or work.decided(At(at))
+
+
+def disputed_agents(state: State) -> set[str]:
+    """Return the agents that a quarantined owner may turn out to be held by, or not."""
+    stopped = state.quarantine
+    if stopped is None:
+        return set()
+    events = (stopped.event, *stopped.held.values())
+    named = {getattr(event, "agent_id", None) for event in events}
+    named |= {getattr(event, "previous_agent_id", None) for event in events}
+    return {one for one in (*named, state.ownership.agent_id) if one is not None}
+
+
+def _rebind(
+    work: Work, owner: OwnerRef, author: str, before: State
+) -> Rejection | None:
+    """Bind the agent that holds the owner now, and release those that do not.
+
+    What wrote the dropped event may have bound its agent; an import binds none. An
+    agent whose own stream cannot be read is left as it is.
+    """
+    own = work.state(owner).ownership
+    envelope = work.by(author, own.generation)
+    readable = {
+        agent: state
+        for agent in sorted(disputed_agents(before))
+        if not blocked(state := work.states[agent_stream(agent)], owner)
+    }
+    for agent, state in readable.items():
+        if agent != own.agent_id and state.agent.owner == owner:
+            work.add(state.stream, e.AgentReleased(**envelope, owner=owner))
+    agent = own.agent_id
+    if agent is None or agent == before.ownership.agent_id or agent not in readable:
+        return None
+    holder = readable[agent]
+    if holder.agent.owner is None:
+        work.add(holder.stream, e.AgentBound(**envelope, owner=owner))
+    return bindable(holder, agent, owner)

@@ -16,6 +16,7 @@ from msgspec import Struct
 from tenure_ledger.errors import (
     Deleted,
     FencedOut,
+    InvalidInput,
     OwnerEnded,
     Quarantined,
     Rejection,
@@ -26,7 +27,7 @@ from tenure_ledger.errors import (
 )
 from tenure_ledger.events import Event
 from tenure_ledger.folds.stream import State, follow
-from tenure_ledger.values import Authority, OwnerRef
+from tenure_ledger.values import RESTORED, Authority, OwnerRef
 
 __all__ = [
     "Asked",
@@ -47,6 +48,7 @@ __all__ = [
     "fence",
     "made",
     "newer",
+    "stopped",
     "unclaimed",
     "unfenced",
 ]
@@ -218,6 +220,13 @@ def made(kind: type[E], envelope: Envelope, /, **fields: object) -> E:
 
 def blocked(state: State, owner: OwnerRef) -> Rejection | None:
     """Return why no command at all may act on this owner, if so."""
+    if owner == RESTORED:
+        return refuse(InvalidInput, f"{owner} is the ledger's own: use another owner")
+    return stopped(state, owner)
+
+
+def stopped(state: State, owner: OwnerRef) -> Rejection | None:
+    """Return why nothing can be decided on this stream, if so."""
     if state.too_new:
         return newer(state, owner)
     if state.quarantine is not None:

@@ -35,6 +35,11 @@ AdvanceReason = Literal[
 ]
 
 
+Floor = Annotated[int, Field(ge=0, le=2**63 - 1)]
+"""Not 0: what a restored backup lost may have given out generations up to this one, so
+the grant's own is the next above it."""
+
+
 class OwnershipClaimed(Event, frozen=True):
     """Generation 1: the first grant of an owner (or an imported beginning)."""
 
@@ -46,6 +51,7 @@ class OwnershipClaimed(Event, frozen=True):
     """The owner whose holder spawned this one."""
     grants: tuple[Id, ...] = ()
     grants_until: datetime | None = None
+    floor: Floor = 0
 
 
 class GenerationAdvanced(Event, frozen=True):
@@ -63,6 +69,7 @@ class GenerationAdvanced(Event, frozen=True):
     """The spawning owner, when a spawn gave this grant."""
     grants: tuple[Id, ...] = ()
     grants_until: datetime | None = None
+    floor: Floor = 0
 
 
 class ChildSpawned(Event, frozen=True):

@@ -23,6 +23,7 @@ from tenure_ledger.folds import (
     executions,
     notices,
     ownership,
+    owning,
     recovery,
     relay,
 )
@@ -76,7 +77,7 @@ def fold(stream: str, history: Iterable[e.Recorded]) -> State:
 
 _PARTS: Mapping[str, Mapping[type[e.Event], Rule[Any]]] = {
     # First: what the other parts do with an event may depend on who holds after it.
-    "ownership": ownership.RULES,
+    "ownership": owning.RULES,
     "executions": executions.RULES,
     "recovery": recovery.RULES,
     "effects": effects.RULES,

@@ -255,7 +255,8 @@ class OwnershipMethods(Methods):
         """Say which of two contradicting versions stands; return the version.
 
         `owner` shows both as ``positions``. Raises `NotFound`, `InvalidInput`,
-        `TooNew`.
+        `TooNew`, and `AgentIsBound` if the agent that would hold the owner holds
+        another by now.
         """
         command = upkeep.ResolveQuarantine(
             check_owner(owner),

@@ -62,6 +62,10 @@ class MemoryStore:
         self._check()
         return self.recorder.max_notification_id() or 0
 
+    def count(self, upto: int) -> int:
+        """Return how many events there are with a position <= ``upto``."""
+        return min(upto, self.head_position())
+
     def horizon(self) -> int:
         """Return the head's position: units are visible in the order of positions."""
         return self.head_position()
@@ -90,6 +94,11 @@ class MemoryStore:
         """Return nothing: there is nothing to create."""
         self._check()
         return ""
+
+    @contextmanager
+    def restoring(self) -> Generator[None]:
+        """Do nothing: there are no copies."""
+        yield
 
     def close(self) -> None:
         """Refuse what comes after; a second call does nothing."""

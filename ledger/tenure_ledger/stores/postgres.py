@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from time import monotonic
+from typing import TypeVar
 
 from tenure_ledger.errors import Contended, StoreUnavailable
 from tenure_ledger.rows import EventRow, Fill, Row, TableSpec
+from tenure_ledger.stores.copies import of_a_copy
 from tenure_ledger.stores.postgres_columns import event_rows, integer, rows, tail_rows
 from tenure_ledger.stores.postgres_connect import Connector, sql
 from tenure_ledger.stores.postgres_exchange import Exchange
@@ -25,26 +27,30 @@ from tenure_ledger.stores.postgres_reading import (
 )
 from tenure_ledger.stores.postgres_recorder import Recorder
 from tenure_ledger.stores.postgres_schema import (
-    check_positions,
+    adopt,
     exists,
+    is_same,
     missing,
     prepare,
 )
 from tenure_ledger.stores.postgres_seen import Seen
 from tenure_ledger.stores.postgres_tables import Tables
-from tenure_ledger.stores.postgres_unit import BODY, CONFIRM, TAIL, PostgresUnit
+from tenure_ledger.stores.postgres_unit import BODY, TAIL, PostgresUnit
 from tenure_ledger.stores.postgres_wire import (
     Call,
     ConnectionLost,
+    NoAnswer,
     Result,
     ServerError,
     Wire,
 )
+from tenure_ledger.stores.postgres_word import WORD, heard, is_word_due
 
 __all__ = ["PostgresStore"]
 
 _EVENTS_PAGE = sql("events_page")
 _HASHES_PAGE = sql("hashes_page")
+_COUNT = sql("count")
 _SETTLED = sql("settled")
 _HORIZON = sql("horizon")
 _SETTLED_HEAD = sql("settled_head")
@@ -54,6 +60,8 @@ _POSITION_MAX = 2**63 - 1
 _SETUP_SECONDS = 30.0
 _STANDBY_SECONDS = 3.0
 """How long a reader waits until a standby has what it read."""
+
+T = TypeVar("T")
 
 
 class PostgresStore:
@@ -78,6 +86,8 @@ class PostgresStore:
         self._pulse = Pulse(self._run, lambda: self._pool.opened)
         self._setup_lock = threading.Lock()
         self._prepared = False
+        self._copied = False
+        self._restoring = False
         self._closed = False
         self._pid = os.getpid()
         self.recorder = Recorder(lambda: self.write(_SETUP_SECONDS), self._ask)
@@ -96,6 +106,10 @@ class PostgresStore:
     def write(self, deadline_seconds: float) -> PostgresUnit:
         """Return a unit that may write; it waits for others up to the deadline."""
         self._ready(deadline_seconds)
+        if self._copied and not self._restoring:
+            # The next use looks again: whoever may has made it the ledger by then.
+            self._prepared = False
+            raise of_a_copy(self.path)
         exchange = Exchange(self._pool, self._place)
         return PostgresUnit(
             exchange, self._tables, self._seen, self.path, deadline_seconds
@@ -103,12 +117,9 @@ class PostgresStore:
 
     def tail(self, stream: str, version: int) -> Sequence[EventRow]:
         """Return the stream's durable rows with a version >= ``version``."""
-        values = [stream.encode(), b"%d" % version]
-        (result,) = self._run([Call(TAIL, values, (1, 0))])
-        found = tail_rows(result, stream)
+        call = Call(TAIL, [stream.encode(), b"%d" % version], (1, 0))
+        found = self._with_wire(lambda wire: self._safe_tail(wire, stream, call))
         head = (found[-1].version, found[-1].hash) if found else None
-        if head is not None and self._pool.synchronous:
-            self._make_safe(stream, head)
         if head is not None or version <= 1:
             self._seen.saw(stream, head)
         return found
@@ -145,6 +156,11 @@ class PostgresStore:
     def head_position(self) -> int:
         """Return the highest position, 0 when the ledger is empty."""
         (result,) = self._run([Call(HEAD_POSITION)])
+        return integer(result.get_value(0, 0))
+
+    def count(self, upto: int) -> int:
+        """Return how many events there are with a position <= ``upto``."""
+        (result,) = self._run([Call(_COUNT, [b"%d" % upto], (0,))])
         return integer(result.get_value(0, 0))
 
     def horizon(self) -> int:
@@ -202,6 +218,19 @@ class PostgresStore:
             deadline = monotonic() + READ_SECONDS
             return missing(wire, self._place, self._tables, deadline)
 
+    @contextmanager
+    def restoring(self) -> Generator[None]:
+        """Write to a copy; left without an exception it is the ledger from now on."""
+        self._restoring = True
+        try:
+            yield
+            if self._copied:
+                with self._lent() as wire:
+                    adopt(wire, self._place, monotonic() + READ_SECONDS)
+                self._copied = False
+        finally:
+            self._restoring = False
+
     def close(self) -> None:
         """Release connections; a second call does nothing.
 
@@ -211,35 +240,41 @@ class PostgresStore:
         self._closed = True
         self._pool.close()
 
-    def _make_safe(self, stream: str, head: tuple[int, bytes]) -> None:
-        """Make sure, once, that standbys have what a verdict will rest on.
+    def _safe_tail(self, wire: Wire, stream: str, call: Call) -> list[EventRow]:
+        """Read rows, and make sure, once, that standbys have what a verdict rests on.
 
         A commit can be read before they do, and a transaction that writes nothing does
-        not wait for them (design section 12).
+        not wait for them (design section 12). The same server must say both.
         """
-        if not self._seen.is_safe(stream, head):
-            with self._reader() as wire:
-                wire.run([CONFIRM], monotonic() + _STANDBY_SECONDS)
-                if wire.doubtful:
-                    raise StoreUnavailable(
-                        f"What {self.path} holds is not on a standby yet: call again."
-                    )
+        word = is_word_due(wire)
+        (result,) = _asked(wire, [call], self.path)
+        found = tail_rows(result, stream)
+        if found and wire.synchronous:
+            head = (found[-1].version, found[-1].hash)
+            if not word and not self._seen.is_safe(stream, head):
+                _asked(wire, [], self.path, word=True)
             self._seen.made_safe(stream, head)
+        return found
 
     def _ask(self, call: Call) -> list[Row]:
         (result,) = self._run([call])
         return list(rows(result))
 
     def _run(self, calls: list[Call]) -> list[Result]:
-        """Run calls that only read; on another connection if one was cut."""
+        """Run calls that only read."""
+        return self._with_wire(lambda wire: _asked(wire, calls, self.path))
+
+    def _with_wire(self, read: Callable[[Wire], T]) -> T:
+        """Read on one connection; from the beginning on another if it was cut."""
         self._ready(_SETUP_SECONDS)
         deadline = monotonic() + READ_SECONDS
         while True:
             wire = self._pool.take(deadline)
             try:
-                return wire.run(calls, deadline)
+                return read(wire)
             except (ServerError, ConnectionLost) as error:
-                if not wire.broken or monotonic() >= deadline:
+                silent = isinstance(error, NoAnswer)
+                if silent or not wire.broken or monotonic() >= deadline:
                     raise translate(error, self._place.name) from error
             finally:
                 self._pool.give(wire)
@@ -279,11 +314,11 @@ class PostgresStore:
 
     def _check_new(self, wire: Wire, deadline: float) -> None:
         """See that a connection made later still leads to the same ledger."""
-        if self._prepared and not check_positions(wire, deadline):
+        if self._prepared and not is_same(wire, deadline, copied=self._copied):
             self._prepared = False
             raise StoreUnavailable(
-                f"{self._place.name} was replaced while it was open: positions would "
-                "go back. Nothing was written; call again."
+                f"{self._place.name} was replaced while it was open, by a copy or an "
+                "older state. Nothing was written; call again."
             )
 
     def _prepare(self, deadline_seconds: float) -> None:
@@ -293,7 +328,7 @@ class PostgresStore:
         try:
             wire = self._pool.take(deadline)
             try:
-                prepare(wire, self._place, self._tables, deadline)
+                self._copied = prepare(wire, self._place, self._tables, deadline)
             except ConnectionLost as error:
                 raise translate(error, self._place.name) from error
             finally:
@@ -301,3 +336,21 @@ class PostgresStore:
             self._prepared = True
         finally:
             self._setup_lock.release()
+
+
+def _asked(
+    wire: Wire, calls: list[Call], name: str, *, word: bool = False
+) -> list[Result]:
+    """Return the answers of a server that still is the primary, as far as one can know.
+
+    Raises ServerError, ConnectionLost, StoreUnavailable.
+    """
+    if not word and not is_word_due(wire):
+        return wire.run(calls, monotonic() + READ_SECONDS)
+    sent = monotonic()
+    *answers, last = wire.run([*calls, WORD], sent + _STANDBY_SECONDS)
+    heard(wire, last, sent)
+    if wire.doubtful:
+        msg = f"What {name} holds is not on a standby yet: call again."
+        raise StoreUnavailable(msg)
+    return answers

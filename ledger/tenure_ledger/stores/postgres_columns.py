@@ -17,6 +17,7 @@ from tenure_ledger.stores.postgres_wire import Result
 
 __all__ = [
     "TIMESTAMPTZ",
+    "data_of",
     "encode",
     "event_rows",
     "integer",
@@ -46,6 +47,20 @@ def encode(value: Column, oid: int = 0) -> Encoded:
     if isinstance(value, int):
         return b"%d" % value, 0
     return repr(value).encode(), 0
+
+
+def data_of(values: Row) -> list[bytes | None]:
+    """Return the values as `encode` does, without their formats."""
+    return [
+        None
+        if value is None
+        else value.encode()
+        if type(value) is str
+        else b"%d" % value
+        if type(value) is int
+        else encode(value)[0]
+        for value in values
+    ]
 
 
 def integer(data: bytes | None) -> int:

@@ -20,6 +20,10 @@ __all__ = ["Connector", "sql"]
 
 _HOST_SECONDS_MAX = 5.0
 """How long one of several hosts may take before the next is asked."""
+_LOOK_SECONDS = 2.0
+"""How often one looks for another primary, while this one does not answer ..."""
+_LOOK_HOST_SECONDS = 1.0
+"""... and how long one of the hosts may take then."""
 
 
 def sql(name: str) -> str:
@@ -41,14 +45,18 @@ class Connector:
 
     def __init__(self, place: Place) -> None:
         self.place = place
-        self.timeline = 0
+        self._risen = [0]
+        """Timelines that were the highest; of two threads each adds its own."""
+        self._look_at = 0.0
+
+    @property
+    def timeline(self) -> int:
         """The highest that was seen."""
-        self.synchronous = False
-        """Whether the server waits for standbys."""
+        return max(self._risen)
 
     def open(self, deadline: float) -> Wire:
         """Return a connection. Raises ConnectionLost, ServerError, StoreUnavailable."""
-        found: list[tuple[int, Wire]] = []
+        found: list[Wire] = []
         problems: list[Exception] = []
         several = len(self.place.conninfos) > 1
         for conninfo in self.place.conninfos:
@@ -61,13 +69,37 @@ class Connector:
                 problems.append(problem)
         if not found:
             raise problems[-1]
-        found.sort(key=lambda one: one[0])
-        self.timeline, chosen = found.pop()
-        for _, other in found:
+        found.sort(key=lambda one: one.timeline)
+        chosen = found.pop()
+        for other in found:
             other.close()
+        if chosen.timeline < self.timeline:
+            # Another thread has seen a higher one meanwhile.
+            chosen.close()
+            raise self._passed(chosen.timeline)
+        self._rise(chosen.timeline)
+        chosen.left_behind = lambda: self._left_behind(chosen.timeline)
         return chosen
 
-    def _open(self, conninfo: str, deadline: float) -> tuple[int, Wire]:
+    def _rise(self, timeline: int) -> None:
+        if timeline > self.timeline:
+            self._risen.append(timeline)
+
+    def _left_behind(self, timeline: int) -> bool:
+        """Say whether a server on a higher timeline takes writes by now."""
+        if timeline == self.timeline and monotonic() >= self._look_at:
+            self._look_at = monotonic() + _LOOK_SECONDS
+            for conninfo in self.place.conninfos:
+                try:
+                    other = self._open(conninfo, monotonic() + _LOOK_HOST_SECONDS)
+                except (ConnectionLost, ServerError, StoreUnavailable):
+                    continue
+                other.close()
+                self._rise(other.timeline)
+            self._look_at = monotonic() + _LOOK_SECONDS
+        return timeline < self.timeline
+
+    def _open(self, conninfo: str, deadline: float) -> Wire:
         wire = connected(conninfo, deadline)
         try:
             schema = f'"{self.place.schema}", pg_temp'.encode()
@@ -79,8 +111,9 @@ class Connector:
         except BaseException:
             wire.close()
             raise
-        self.synchronous = bool(standbys)
-        return int(timeline or 0), wire
+        wire.synchronous = bool(standbys)
+        wire.timeline = int(timeline or 0)
+        return wire
 
     def _judge(self, encoding: str, timeline: int) -> None:
         """Raise StoreUnavailable for a server that a ledger cannot be written to."""
@@ -96,7 +129,11 @@ class Connector:
                 f"{nothing}"
             )
         if timeline < self.timeline:
-            raise StoreUnavailable(
-                f"The server is on timeline {timeline}, and {self.timeline} was seen: "
-                f"another took its place, which this URL should name. {nothing}"
-            )
+            raise self._passed(timeline)
+
+    def _passed(self, timeline: int) -> StoreUnavailable:
+        return StoreUnavailable(
+            f"The server is on timeline {timeline}, and {self.timeline} was seen: "
+            "another took its place, which this URL should name. Nothing was written "
+            f"to {self.place.name}."
+        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from hashlib import blake2b
 from time import monotonic
 
@@ -19,6 +20,7 @@ from tenure_ledger.stores.postgres_wire import (
     ServerError,
     Wire,
 )
+from tenure_ledger.stores.postgres_word import WORD, heard, is_word_due
 
 __all__ = ["BEGIN", "COMMIT", "Exchange"]
 
@@ -38,6 +40,8 @@ class Exchange:
 
     _wire: Wire | None = None
     _until = 0.0
+    was_replaced = False
+    """What was asked for was not asked of one server."""
 
     def __init__(self, pool: Pool, place: Place) -> None:
         self._pool = pool
@@ -56,7 +60,12 @@ class Exchange:
     @property
     def synchronous(self) -> bool:
         """Say whether the server waits for standbys before it confirms a commit."""
-        return self._pool.synchronous
+        return self._wire is not None and self._wire.synchronous
+
+    @property
+    def is_word_due(self) -> bool:
+        """Say whether the server must prove itself before one answers from it."""
+        return self._wire is not None and is_word_due(self._wire)
 
     @property
     def unconfirmed(self) -> bool:
@@ -75,6 +84,7 @@ class Exchange:
                     raise
                 self.end()
                 self._wire = self._pool.take(self._until)
+                self.was_replaced = True
 
     def send(self, calls: list[Call], *, committing: bool = False) -> list[Result]:
         """Send the calls in one go, and return one result for each.
@@ -85,8 +95,9 @@ class Exchange:
         assert wire is not None  # noqa: S101  the unit is begun
         timeout = self._timeout(wire)
         begins = calls[0] is BEGIN
+        sent = monotonic()
         try:
-            until = max(self._until, monotonic()) + _GRACE_SECONDS
+            until = max(self._until, sent) + _GRACE_SECONDS
             results = wire.run(timeout + calls, until)
         except (ServerError, ConnectionLost) as error:
             wire.lock_timeout_ms = -1
@@ -99,11 +110,17 @@ class Exchange:
         if committing and wire.doubtful:
             msg = f"A commit on {self._place.name} did not wait for a standby."
             raise Doubtful(msg)
+        if calls[-1] is WORD:
+            heard(wire, results[-1], sent)
+        elif committing:
+            wire.heard_at = sent
         return results[len(timeout) :]
 
     def _timeout(self, wire: Wire) -> list[Call]:
         """Return what sets how long the server waits for locks, if that is due."""
         left = max((self._until - monotonic()) * 1000, 1)
+        if wire.lock_timeout_ms <= left < 1.25 * wire.lock_timeout_ms:
+            return []
         # In steps, so that it is rarely set.
         milliseconds = int(1.25 ** math.floor(math.log(left, 1.25))) or 1
         if wire.lock_timeout_ms == milliseconds:
@@ -121,8 +138,16 @@ class Exchange:
 
     def key(self, what: str) -> bytes:
         """Return the number of an advisory lock, as text."""
-        key = blake2b(f"tenure {self._place.schema} {what}".encode(), digest_size=8)
-        return b"%d" % int.from_bytes(key.digest(), "big", signed=True)
+        return _key(self._place.schema, what)
+
+    def roll_back(self) -> None:
+        """Undo what is not committed; the connection stays."""
+        self.send([_ROLLBACK])
+        wire = self._wire
+        assert wire is not None  # noqa: S101  the unit is begun
+        wire.in_transaction = False
+        # What was set in it is undone too.
+        wire.lock_timeout_ms = -1
 
     def end(self) -> None:
         """Undo what is not committed, and give the connection back."""
@@ -144,3 +169,9 @@ class Exchange:
         wire, self._wire = self._wire, None
         if wire is not None:
             wire.close()
+
+
+@lru_cache(maxsize=8192)
+def _key(schema: str, what: str) -> bytes:
+    key = blake2b(f"tenure {schema} {what}".encode(), digest_size=8)
+    return b"%d" % int.from_bytes(key.digest(), "big", signed=True)

@@ -10,15 +10,23 @@ from tenure_ledger.stores.postgres_columns import encode
 from tenure_ledger.stores.postgres_connect import sql
 from tenure_ledger.stores.postgres_wire import Call
 
-__all__ = ["ORDINALS_MAX", "Pending", "Positions"]
+__all__ = [
+    "INSERT_BODY",
+    "INSERT_COMMAND",
+    "INSERT_EVENTS",
+    "ORDINALS_MAX",
+    "Pending",
+    "Positions",
+]
 
 ORDINALS_MAX = 1 << 16
 """So many events have a position in one transaction."""
 
 _INSERT_EVENT = sql("insert_event")
 _INSERT_NEXT_EVENT = sql("insert_next_event")
-_INSERT_COMMAND = sql("insert_command")
-_INSERT_BODY = sql("insert_body")
+INSERT_COMMAND = sql("insert_command")
+INSERT_BODY = sql("insert_body")
+INSERT_EVENTS = _INSERT_EVENT, _INSERT_NEXT_EVENT
 _ERASE_BODIES = sql("erase_bodies")
 
 _EVENT_FORMATS = (0, 1, 0, 1, 1, 1, 0)
@@ -75,7 +83,7 @@ class Pending:
             b"%d" % row.first_version,
             row.outcome,
         ]
-        self.calls.append(Call(_INSERT_COMMAND, values, (1, 1, 1, 0, 1)))
+        self.calls.append(Call(INSERT_COMMAND, values, (1, 1, 1, 0, 1)))
 
     def erase(self, stream: str) -> None:
         """Erase the stream's bodies."""
@@ -89,7 +97,7 @@ class Pending:
         self._bodies.setdefault((row.stream, row.digest), row.body)
         key_id, form = encode(row.key_id)
         values = [row.digest.encode(), row.stream.encode(), row.body, key_id]
-        self.calls.append(Call(_INSERT_BODY, values, (1, 1, 1, form)))
+        self.calls.append(Call(INSERT_BODY, values, (1, 1, 1, form)))
 
     def body(self, stream: str, digest: str) -> tuple[bytes | None] | None:
         """Return the body, or that it is erased, in a tuple; None: not known here."""
@@ -111,7 +119,10 @@ class Pending:
         one another.
         """
         calls: list[Call] = []
-        for place, row in sorted(self.events, key=lambda one: one[1][1:3]):
+        events = self.events
+        if len(events) > 1:
+            events = sorted(events, key=lambda one: one[1][1:3])
+        for place, row in events:
             values = [
                 b"%d" % place,
                 row.stream.encode(),

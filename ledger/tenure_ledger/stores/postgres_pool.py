@@ -38,11 +38,6 @@ class Pool:
         self.opened = 0
         """How many connections were ever opened."""
 
-    @property
-    def synchronous(self) -> bool:
-        """Say whether the server waits for standbys before it confirms a commit."""
-        return self._connector.synchronous
-
     def take(self, deadline: float) -> Wire:
         """Return a connection. Raises StoreUnavailable and other faults.
 
@@ -55,7 +50,8 @@ class Pool:
                 wire = self._idle.pop()
             except IndexError:
                 break
-            if not wire.stale():
+            # Of what was opened to a server whose place another took, nothing is used.
+            if wire.timeline >= self._connector.timeline and not wire.stale():
                 return wire
             wire.close()
         return self._open(deadline)

@@ -26,7 +26,7 @@ from tenure_ledger.stores.postgres_reading import Reading
 from tenure_ledger.stores.postgres_tables import ColumnType, Tables, quote
 from tenure_ledger.stores.postgres_wire import Call, ServerError, Wire
 
-__all__ = ["SCHEMA_VERSION", "check_positions", "exists", "missing", "prepare"]
+__all__ = ["SCHEMA_VERSION", "adopt", "exists", "is_same", "missing", "prepare"]
 
 _MIGRATIONS: tuple[str, ...] = ("schema_1",)
 SCHEMA_VERSION = len(_MIGRATIONS)
@@ -37,6 +37,7 @@ _KEPT = sql("kept_tables")
 _KEEP = sql("keep_table")
 _PLACE = sql("place")
 _HOLD = sql("hold")
+_ADOPT = sql("adopt")
 _RAISE_BASE = sql("raise_base")
 _PRIVILEGE = "42501"
 
@@ -50,13 +51,16 @@ class _Found(NamedTuple):
     """0: nothing of ours is there."""
     behind: bool
     """New positions would be below those that are stored."""
+    copied: bool
+    """It was written elsewhere: a backup that was restored here."""
     kept: frozenset[str]
 
 
-def prepare(wire: Wire, place: Place, tables: Tables, deadline: float) -> None:
+def prepare(wire: Wire, place: Place, tables: Tables, deadline: float) -> bool:
     """Make or migrate what is missing, and learn the types of all columns.
 
-    Safe in many processes at once. Raises ConnectionLost, Contended, Corrupt,
+    Return whether it is a copy of a ledger, which `adopt` makes one of its own. Safe in
+    many processes at once. Raises ConnectionLost, Contended, Corrupt,
     InvalidInput, SchemaMissing, SchemaTooNew, StoreUnavailable.
     """
     try:
@@ -69,6 +73,15 @@ def prepare(wire: Wire, place: Place, tables: Tables, deadline: float) -> None:
         raise translate(error, place.name) from error
     tables.lacking = found.kept - {spec.name for spec in tables.kept}
     tables.learn(found.tables)
+    return found.copied
+
+
+def adopt(wire: Wire, place: Place, deadline: float) -> None:
+    """Let the copy be the ledger from now on. Raises StoreUnavailable."""
+    try:
+        wire.run([Call(_ADOPT)], deadline)
+    except ServerError as error:
+        raise translate(error, place.name) from error
 
 
 def exists(wire: Wire, place: Place, deadline: float) -> bool:
@@ -98,15 +111,15 @@ def missing(wire: Wire, place: Place, tables: Tables, deadline: float) -> str:
     return f"{body}\n\nCOMMIT;\n\n{grants}\n"
 
 
-def check_positions(wire: Wire, deadline: float) -> bool:
-    """Say whether new positions are above those that are stored.
+def is_same(wire: Wire, deadline: float, *, copied: bool) -> bool:
+    """Say whether new positions are above those that are stored, and it is the same.
 
     A dump that is restored into another cluster brings positions that were made of
     higher transaction ids.
     """
     (result,) = wire.run([Call(_PLACE)], deadline)
-    ((_, behind),) = rows(result)
-    return not behind
+    ((_, behind, is_copied),) = rows(result)
+    return not behind and (copied or not is_copied)
 
 
 def _look(wire: Wire, place: Place, deadline: float) -> _Found:
@@ -119,16 +132,16 @@ def _look(wire: Wire, place: Place, deadline: float) -> _Found:
         if table is not None:
             named = columns.setdefault(str(table), {})
             named[str(column)] = (int(oid or 0), str(kind))
-    version, behind, kept = 0, False, frozenset[str]()
+    version, behind, copied, kept = 0, False, False, frozenset[str]()
     if _OURS in columns and columns.keys() >= LEDGER_TABLES:
         one, two = wire.run([Call(_PLACE), Call(_KEPT)], deadline)
-        ((number, is_behind),) = rows(one)
-        version, behind = int(number or 0), bool(is_behind)
+        ((number, is_behind, is_copied),) = rows(one)
+        version, behind, copied = int(number or 0), bool(is_behind), bool(is_copied)
         kept = frozenset(str(name) for (name,) in rows(two))
     elif _OURS in columns:
         lost = ", ".join(sorted(LEDGER_TABLES - columns.keys()))
         raise Corrupt(f"{place.name} has lost its tables ({lost}): restore a backup.")
-    return _Found(exists, columns, version, behind, kept)
+    return _Found(exists, columns, version, behind, copied, kept)
 
 
 def _is_complete(found: _Found, tables: Tables, place: Place) -> bool:

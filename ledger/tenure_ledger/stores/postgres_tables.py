@@ -7,7 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from tenure_ledger.columns import check_columns, taken_table, unknown_table
 from tenure_ledger.errors import InvalidInput, StoreUnavailable
 from tenure_ledger.rows import Column, Fill, Row, RowChange, TableSpec
-from tenure_ledger.stores.postgres_columns import TIMESTAMPTZ, encode
+from tenure_ledger.stores.postgres_columns import TIMESTAMPTZ, data_of, encode
+from tenure_ledger.stores.postgres_joined import ADDED, Joined
+from tenure_ledger.stores.postgres_pending import (
+    INSERT_BODY,
+    INSERT_COMMAND,
+    INSERT_EVENTS,
+)
 from tenure_ledger.stores.postgres_wire import Call
 
 __all__ = ["ColumnType", "Tables", "quote"]
@@ -33,6 +39,10 @@ class Tables:
         self._specs: dict[str, TableSpec] = {spec.name: spec for spec in specs}
         self._types: dict[str, Mapping[str, ColumnType]] = {}
         self._sql: dict[tuple[str, ...], str] = {}
+        self._puts: dict[str, TableSpec] = {}
+        """By statement, the table that it puts a row of."""
+        self._formats: dict[tuple[object, ...], Sequence[int]] = {}
+        self.joined = Joined(INSERT_EVENTS, (INSERT_COMMAND, INSERT_BODY), self._joins)
 
     def define(self, specs: Sequence[TableSpec]) -> None:
         """Know further tables. Raises InvalidInput for a name that is taken."""
@@ -58,7 +68,9 @@ class Tables:
         """Take in what the server says about the columns of each table."""
         if {**self._types, **types} != self._types:
             self._sql.clear()
+            self._formats.clear()
             self._types.update(types)
+            self.joined.forget()
 
     def is_kept(self, table: str) -> bool:
         """Say whether every writer writes it."""
@@ -105,22 +117,42 @@ class Tables:
             types = self._types.get(spec.name, {})
             sql = _put(spec, types) if what == "put" else _delete(spec)
             self._sql[what, spec.name] = sql
+            if what == "put":
+                self._puts[sql] = spec
         return self._encoded(sql, spec.name, columns, values)
+
+    def _joins(self, sql: str, first: int) -> tuple[str, str] | None:
+        spec = self._puts.get(sql)
+        if spec is None:
+            return None
+        types = self._types.get(spec.name, {})
+        return spec.name, _put(spec, types, first=first, source=ADDED)
 
     def _encoded(
         self, sql: str, table: str, columns: Sequence[str], values: Iterable[Column]
     ) -> Call:
+        given = tuple(values)
+        # Formats hang on the statement and on the types of the values alone.
+        kind = (sql, *map(type, given))
+        formats = self._formats.get(kind)
+        if formats is None:
+            formats = self._formats_of(table, columns, given)
+            if len(self._formats) >= _FORMATS_MAX:
+                self._formats.clear()
+            self._formats[kind] = formats
+        return Call(sql, data_of(given), formats)
+
+    def _formats_of(
+        self, table: str, columns: Sequence[str], values: Row
+    ) -> Sequence[int]:
         types = self._types.get(table, {})
-        data: list[bytes | None] = []
         formats: list[int] = []
         for column, value in zip(columns, values, strict=True):
             oid, _ = types.get(column, (0, ""))
             if value is not None and isinstance(value, str) and oid not in _TEXTS:
                 raise InvalidInput(f"{table}.{column} takes no text: {value!r:.80}.")
-            one, form = encode(value, oid)
-            data.append(one)
-            formats.append(form)
-        return Call(sql, data, formats)
+            formats.append(encode(value, oid)[1])
+        return formats
 
     def _spec(self, table: str) -> TableSpec:
         spec = self._specs.get(table)
@@ -130,6 +162,7 @@ class Tables:
 
 
 _TEXTS = frozenset({0, TEXT, 1043, TIMESTAMPTZ})
+_FORMATS_MAX = 1024
 
 
 def _find(
@@ -153,8 +186,15 @@ def _find(
     )
 
 
-def _put(spec: TableSpec, types: Mapping[str, ColumnType]) -> str:
-    places = {column: f"${at}" for at, column in enumerate(spec.columns, 1)}
+def _put(
+    spec: TableSpec,
+    types: Mapping[str, ColumnType],
+    *,
+    first: int = 1,
+    source: str | None = None,
+) -> str:
+    """Return the statement, with places from ``first`` on; it may have a ``source``."""
+    places = {column: f"${at}" for at, column in enumerate(spec.columns, first)}
     values = dict(places)
     if spec.unique is not None:
         # A value that another row has is put as NULL: the first row keeps it.
@@ -172,10 +212,11 @@ def _put(spec: TableSpec, types: Mapping[str, ColumnType]) -> str:
         )
     rest = [column for column in spec.columns if column not in spec.key]
     changes = ", ".join(f"{quote(c)} = excluded.{quote(c)}" for c in rest)
+    row = ", ".join(values.values())
     return (
         f"INSERT INTO {quote(spec.name)} ({_list(spec.columns)}) "  # noqa: S608
-        f"VALUES ({', '.join(values.values())}) "
-        f"ON CONFLICT ({_list(spec.key)}) "
+        + (f"SELECT {row} FROM {source} " if source else f"VALUES ({row}) ")  # noqa: S608
+        + f"ON CONFLICT ({_list(spec.key)}) "
         + (f"DO UPDATE SET {changes}" if rest else "DO NOTHING")
     )
 

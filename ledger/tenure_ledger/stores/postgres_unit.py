@@ -24,6 +24,7 @@ from tenure_ledger.stores.postgres_pending import Pending, Positions
 from tenure_ledger.stores.postgres_seen import Head, Seen
 from tenure_ledger.stores.postgres_tables import Tables, quote
 from tenure_ledger.stores.postgres_wire import Call, Result
+from tenure_ledger.stores.postgres_word import WORD
 
 __all__ = ["BODY", "CONFIRM", "TAIL", "PostgresUnit"]
 
@@ -64,7 +65,8 @@ class PostgresUnit:
         self._seen = seen
         self._name = name
         self._deadline_seconds = deadline_seconds
-        self._over: BaseException | None = StoreUnavailable("This unit is not begun.")
+        self._over: BaseException | str | None = "This unit is not begun."
+        """Why nothing can be done in it: what ended it, or what to say."""
         self._pending = Pending()
         self._heads: dict[str, Head] = {}
         """Of streams, as this unit has them: what it decides rests on them."""
@@ -79,6 +81,8 @@ class PostgresUnit:
         self._unsafe: set[str] = set()
         """Streams that were read and that the standbys may not have to their end."""
         self._first: int | None = None
+        self._sent: tuple[Call, Result] | None = None
+        """The first insert of an event and its result, once they are committed."""
         self._confirms = False
 
     def __enter__(self) -> Self:
@@ -245,7 +249,10 @@ class PostgresUnit:
         calls = [*([BEGIN] if begins else []), *holds, *self._checks()]
         events_at = len(calls)
         has_events = bool(self._pending.events)
+        lone = not calls and not self._confirms and not self._exchange.in_transaction
         calls += self._pending.take(self._heads, self._line)
+        if lone and calls:
+            calls = self._tables.joined.of(calls)
         if self._confirms:
             calls.append(CONFIRM)
         if begins or self._exchange.in_transaction:
@@ -253,7 +260,8 @@ class PostgresUnit:
         if calls:
             results = self._send(calls, committing=True)
             if has_events and self._first is None:
-                self._first = _first_of(calls[events_at], results[events_at])
+                # Looked at only where somebody asks for positions.
+                self._sent = calls[events_at], results[events_at]
         for stream, head in self._pending.heads.items():
             known = self._heads.get(stream)
             if stream in self._heads and (known is None or known[0] < head[0]):
@@ -265,26 +273,30 @@ class PostgresUnit:
             self._made_safe()
             for stream, head in self._pending.heads.items():
                 self._seen.made_safe(stream, head)
-        self._over = StoreUnavailable("This unit is committed: begin another.")
+        self._over = "This unit is committed: begin another."
 
     def _leave(self) -> None:
         """Make sure of what was read, where nothing is committed with it."""
-        calls = self._checks() if self._assumed else []
-        if self._unsafe:
-            calls.append(CONFIRM)
+        exchange = self._exchange
+        calls = self._checks() if self._assumed or exchange.was_replaced else []
+        if self._unsafe or exchange.is_word_due:
+            if exchange.in_transaction:
+                exchange.roll_back()
+            calls.append(WORD)
         if calls and not self._exchange.in_transaction:
             self._send(calls)
             self._made_safe()
 
     def _made_safe(self) -> None:
-        if self._unsafe and self._exchange.unconfirmed:
+        if self._exchange.unconfirmed:
             raise self._failed(Conflict("What was read is not on a standby yet."))
         for stream in self._unsafe:
             self._seen.made_safe(stream, self._heads.get(stream))
 
     def _go_on(self) -> None:
-        if self._over is not None:
-            raise self._over
+        over = self._over
+        if over is not None:
+            raise StoreUnavailable(over) if isinstance(over, str) else over
 
     def _saw(self, stream: str, head: Head) -> None:
         """Take in what was asked for. Raises Conflict if it has moved meanwhile."""
@@ -325,6 +337,8 @@ class PostgresUnit:
 
     def _first_position(self) -> int:
         """Return the position of the unit's first event."""
+        if self._first is None and self._sent is not None:
+            self._first = _first_of(*self._sent)
         if self._first is None:
             self._go_on()
             self._flush()

@@ -8,20 +8,41 @@ or of libpq bounds a COMMIT that waits for a standby (design section 12).
 from __future__ import annotations
 
 import select
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from math import inf
 from time import monotonic
 from typing import NamedTuple
 
 from psycopg import Error, pq
 from psycopg.pq import abc
 
-__all__ = ["Call", "ConnectionLost", "Result", "ServerError", "Wire", "connected"]
+__all__ = [
+    "Call",
+    "ConnectionLost",
+    "NoAnswer",
+    "Result",
+    "ServerError",
+    "Wire",
+    "connected",
+]
 
 Result = abc.PGresult
 
 _CANCELLED_WAIT = "01000"
 """Of the warning with which a COMMIT ends that did not wait for its standby."""
 _BINARY = 1
+_PATIENCE_SECONDS = 1.0
+"""How long one waits for an answer before one asks whether this is still the server."""
+# As numbers, which are what libpq gives: an enumeration is looked up each time.
+_OK, _SYNC, _FATAL, _COMMAND_OK = map(
+    int,
+    (
+        pq.ConnStatus.OK,
+        pq.ExecStatus.PIPELINE_SYNC,
+        pq.ExecStatus.FATAL_ERROR,
+        pq.ExecStatus.COMMAND_OK,
+    ),
+)
 
 
 class Call(NamedTuple):
@@ -35,6 +56,10 @@ class Call(NamedTuple):
 
 class ConnectionLost(Exception):  # noqa: N818  what happened, not what to call it
     """The connection is gone: what was sent may have been done, or not."""
+
+
+class NoAnswer(ConnectionLost):
+    """The server did not answer in time."""
 
 
 class ServerError(Exception):
@@ -67,11 +92,20 @@ class Wire:
         """The server's setting, as far as it is known; -1: it is not."""
         self.doubtful = False
         """A COMMIT of the last `run` ended without the standby's word."""
+        self.timeline = 0
+        """The one that the server writes on."""
+        self.synchronous = False
+        """The server waits for standbys, as far as it is known."""
+        self.heard_at = -inf
+        """When something was sent that was confirmed, by standbys too if it waits for
+        any: the server was the primary then."""
+        self.left_behind: Callable[[], bool] | None = None
+        """Asked while an answer does not come: has another taken the server's place?"""
 
     @property
     def broken(self) -> bool:
         """Say whether nothing can be sent any more."""
-        return self._raw.status != pq.ConnStatus.OK
+        return self._raw.status != _OK
 
     @property
     def backend_pid(self) -> int:
@@ -120,6 +154,8 @@ class Wire:
             # Nobody knows what was answered to what.
             self.close()
             raise
+        if not new and len(answers) == len(calls) and not any(map(_failed, answers)):
+            return answers
         return self._results(answers, calls, new)
 
     def script(self, text: str, deadline: float) -> None:
@@ -136,7 +172,7 @@ class Wire:
             self.close()
             raise
         for answer in answers:
-            if answer.status == pq.ExecStatus.FATAL_ERROR:
+            if answer.status == _FATAL:
                 raise ServerError(answer)
 
     def _prepare(self, sql: str) -> bytes:
@@ -146,33 +182,47 @@ class Wire:
         return name
 
     def _receive(self, deadline: float) -> list[Result]:
-        raw, poll, answers = self._raw, self._poll, list[Result]()
+        raw, answers = self._raw, list[Result]()
         unsent = raw.flush()
+        between = False
         while True:
             while raw.is_busy():
-                if unsent:
-                    poll.modify(raw.socket, select.POLLIN | select.POLLOUT)
-                left = deadline - monotonic()
-                if left <= 0 or not poll.poll(left * 1000 + 1):
-                    raise ConnectionLost("the server did not answer in time")
-                raw.consume_input()
-                if unsent:
-                    unsent = raw.flush()
-                    poll.modify(
-                        raw.socket,
-                        select.POLLIN | select.POLLOUT if unsent else select.POLLIN,
-                    )
+                unsent = self._wait(deadline, unsent)
             answer = raw.get_result()
-            if answer is None:
-                # Between two statements; at the end, outside of a pipeline.
+            if answer is not None:
+                between = False
+                if answer.status == _SYNC:
+                    return answers
+                answers.append(answer)
+            elif answers and not between:
+                between = True
+            else:
+                # Not between two statements: at the end, outside of a pipeline.
                 if raw.pipeline_status == pq.PipelineStatus.OFF:
                     return answers
-                if raw.status != pq.ConnStatus.OK:
+                if raw.status != _OK:
                     raise ConnectionLost(raw.get_error_message().strip())
-                continue
-            if answer.status == pq.ExecStatus.PIPELINE_SYNC:
-                return answers
-            answers.append(answer)
+
+    def _wait(self, deadline: float, unsent: int) -> int:
+        """Wait for what the server says; return whether there is more to send."""
+        raw, poll = self._raw, self._poll
+        if unsent:
+            poll.modify(raw.socket, select.POLLIN | select.POLLOUT)
+        left = deadline - monotonic()
+        if left <= 0:
+            raise NoAnswer("the server did not answer in time")
+        if not poll.poll(min(left, _PATIENCE_SECONDS) * 1000 + 1):
+            if self.left_behind is not None and self.left_behind():
+                raise ConnectionLost("another server has taken its place")
+            return unsent
+        raw.consume_input()
+        if unsent:
+            unsent = raw.flush()
+            poll.modify(
+                raw.socket,
+                select.POLLIN | select.POLLOUT if unsent else select.POLLIN,
+            )
+        return unsent
 
     def _results(
         self, answers: list[Result], calls: Sequence[Call], new: list[str]
@@ -186,13 +236,13 @@ class Wire:
             if call.sql in waiting:
                 waiting.discard(call.sql)
                 answer = next(at, None)
-                if answer is None or answer.status != pq.ExecStatus.COMMAND_OK:
+                if answer is None or answer.status != _COMMAND_OK:
                     self._names.pop(call.sql, None)
                     failed = failed or answer
             answer = next(at, None)
             if answer is None:
                 break
-            if answer.status == pq.ExecStatus.FATAL_ERROR:
+            if answer.status == _FATAL:
                 failed = failed or answer
             results.append(answer)
         for answer in at:
@@ -239,6 +289,10 @@ def _connect(raw: abc.PGconn, deadline: float) -> None:
         left = deadline - monotonic()
         if left <= 0 or not poll.poll(left * 1000 + 1):
             raise ConnectionLost("no connection in time")
+
+
+def _failed(result: Result) -> bool:
+    return result.status == _FATAL
 
 
 def _field(result: Result, field: pq.DiagnosticField) -> str:

@@ -6,14 +6,23 @@ import os
 import sqlite3
 import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import quote
 
 from tenure_ledger.errors import Contended, StoreUnavailable
 from tenure_ledger.rows import EventRow, Fill, TableSpec
 from tenure_ledger.stores import sqlite_fork
-from tenure_ledger.stores.sqlite_connect import Access, Durability, Place, sql
+from tenure_ledger.stores.copies import of_a_copy
+from tenure_ledger.stores.sqlite_backup import back_up
+from tenure_ledger.stores.sqlite_connect import (
+    Access,
+    Durability,
+    Place,
+    connect,
+    sql,
+)
 from tenure_ledger.stores.sqlite_faults import moved, translate
 from tenure_ledger.stores.sqlite_pulse import Pulse
 from tenure_ledger.stores.sqlite_reading import Reading
@@ -22,7 +31,7 @@ from tenure_ledger.stores.sqlite_recorder import (
     ReaderPool,
     Recorder,
 )
-from tenure_ledger.stores.sqlite_schema import missing, prepare
+from tenure_ledger.stores.sqlite_schema import APPLICATION_ID, missing, prepare
 from tenure_ledger.stores.sqlite_tables import Tables
 from tenure_ledger.stores.sqlite_unit import (
     BODY,
@@ -38,6 +47,7 @@ __all__ = ["SQLiteStore"]
 _EVENTS_PAGE = sql("events_page")
 _HASHES_PAGE = sql("hashes_page")
 _HEAD_POSITION = sql("head_position")
+_COUNT = sql("count")
 
 _PAGE_ROWS = 2000
 _POSITION_MAX = 2**63 - 1
@@ -70,9 +80,11 @@ class SQLiteStore:
         self._closed: str | None = None
         self._file: tuple[int, int] | None = None
         self._access: Access = "read"
+        self._copied = False
+        self._restoring = False
         self._pool = ReaderPool(self._place, self._ready)
         self._pulse = Pulse(self._place, self._ready)
-        self._writer = Writer(self._place, self._ready, self._close_readers)
+        self._writer = Writer(self._place, self._ready_to_write, self._close_readers)
         self.recorder = Recorder(
             Datastore(self._pool), lambda: self.write(_SETUP_SECONDS), self.setup
         )
@@ -128,6 +140,11 @@ class SQLiteStore:
         rows: list[tuple[int]] = self._read(_HEAD_POSITION, ())
         return rows[0][0]
 
+    def count(self, upto: int) -> int:
+        """Return how many events there are with a position <= ``upto``."""
+        rows: list[tuple[int]] = self._read(_COUNT, (upto,))
+        return rows[0][0]
+
     def horizon(self) -> int:
         """Return the head's position: one unit at a time gives positions and commits.
 
@@ -173,6 +190,36 @@ class SQLiteStore:
             return missing(self._place, self._tables)
         except sqlite3.Error as error:
             raise translate(error, self._place.path) from error
+
+    @contextmanager
+    def restoring(self) -> Generator[None]:
+        """Write to a copy; left without an exception it is the ledger from now on."""
+        self._restoring = True
+        try:
+            yield
+            self._ready()
+            if self._copied:
+                self._adopt()
+        finally:
+            self._restoring = False
+
+    def back_up(self, to: str | os.PathLike[str]) -> str:
+        """Copy the file while others write; return the URL of the copy.
+
+        The copy can be read, and is written to only after `restoring`.
+        """
+        self._ready()
+        path = Path(to).absolute()
+        back_up(self._place, path)
+        return f"sqlite:///{quote(str(path))}"
+
+    def _adopt(self) -> None:
+        try:
+            with closing(connect(self._place, "write")) as db:
+                db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        except sqlite3.Error as error:
+            raise translate(error, self._place.path) from error
+        self._copied = False
 
     def close(self) -> None:
         """Release connections; a second call does nothing.
@@ -253,6 +300,13 @@ class SQLiteStore:
             raise moved(self._place.path)
         return self._access
 
+    def _ready_to_write(self, deadline_seconds: float) -> None:
+        self._ready(deadline_seconds)
+        if self._copied and not self._restoring:
+            # The next use looks again: it may have become the ledger by then.
+            self._file = None
+            raise of_a_copy(self._place.path)
+
     def _check(self) -> None:
         if self._pid != os.getpid():
             # Forked by something that does not call Python's hooks.
@@ -264,7 +318,9 @@ class SQLiteStore:
         if not self._setup_lock.acquire(timeout=max(deadline_seconds, 0)):
             raise Contended("Another thread is still opening the store: call again.")
         try:
-            self._access = prepare(self._place, self._tables, deadline_seconds)
+            self._access, self._copied = prepare(
+                self._place, self._tables, deadline_seconds
+            )
             self._file = self._stat()
         finally:
             self._setup_lock.release()

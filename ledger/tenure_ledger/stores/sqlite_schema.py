@@ -39,10 +39,12 @@ from tenure_ledger.stores.sqlite_fork import CONNECTING
 from tenure_ledger.stores.sqlite_reading import Reading
 from tenure_ledger.stores.sqlite_tables import Tables
 
-__all__ = ["APPLICATION_ID", "SCHEMA_VERSION", "missing", "prepare"]
+__all__ = ["APPLICATION_ID", "COPY_ID", "SCHEMA_VERSION", "missing", "prepare"]
 
 APPLICATION_ID = 0x54656E72
 """``Tenr``, at byte 68 of the file: `file` and SQLite's tools show it."""
+COPY_ID = 0x54656E63
+"""``Tenc``: of a file that `tenure backup` made, until it is the ledger again."""
 
 _MIGRATIONS: tuple[str, ...] = ("schema_1",)
 SCHEMA_VERSION = len(_MIGRATIONS)
@@ -60,8 +62,10 @@ class _Found(NamedTuple):
         return not (self.application_id or self.schema_version or self.tables)
 
 
-def prepare(place: Place, tables: Tables, deadline_seconds: float) -> Access:
-    """Make or migrate what is missing, and return how readers open the file.
+def prepare(
+    place: Place, tables: Tables, deadline_seconds: float
+) -> tuple[Access, bool]:
+    """Make or migrate what is missing; return how readers open it, and if it is a copy.
 
     Looks with a read-only connection first: a file that is not ours stays as it is, and
     a complete one is not locked. Safe in many processes at once. Raises Contended,
@@ -81,7 +85,7 @@ def prepare(place: Place, tables: Tables, deadline_seconds: float) -> Access:
             time.sleep(BUSY_SLICE_SECONDS / 10)
 
 
-def _prepare(place: Place, tables: Tables) -> Access:
+def _prepare(place: Place, tables: Tables) -> tuple[Access, bool]:
     found, access = _inspect(place)
     if found is None or not _is_complete(found, tables, place.path):
         try:
@@ -90,7 +94,7 @@ def _prepare(place: Place, tables: Tables) -> Access:
             if is_code(error, "SQLITE_READONLY", "SQLITE_READONLY_DIRECTORY"):
                 raise _missing(place.path) from error
             raise
-    return access
+    return access, found is not None and found.application_id == COPY_ID
 
 
 def missing(place: Place, tables: Tables) -> str:
@@ -178,7 +182,7 @@ def _is_complete(found: _Found, tables: Tables, path: str) -> bool:
     """Return whether nothing is left to make; refuse a file that is not ours."""
     if found.is_empty():
         return False
-    if found.application_id != APPLICATION_ID:
+    if found.application_id not in (APPLICATION_ID, COPY_ID):
         raise StoreUnavailable(
             f"{path} is a database of another application (application_id "
             f"{found.application_id:#x}, {len(found.tables)} tables); nothing was "
@@ -222,7 +226,8 @@ def _migrate(place: Place, tables: Tables) -> None:
                 for statement in _statements(sql(name)):
                     db.execute(statement)
             _make_tables(db, found, tables, place.path)
-            db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            if found.application_id != COPY_ID:
+                db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         db.execute("COMMIT")
     finally:

@@ -32,6 +32,7 @@ from tenure_ledger.values.messages import (
     ReplayReason,
 )
 from tenure_ledger.values.owners import (
+    RESTORED,
     Authority,
     Evidence,
     EvidenceKind,
@@ -48,6 +49,7 @@ __all__ = [
     "IDS_MAX",
     "ID_BYTES_MAX",
     "ID_CHARACTERS_MAX",
+    "RESTORED",
     "SECONDS_MAX",
     "TEXT_CHARACTERS_MAX",
     "Authority",

@@ -20,6 +20,7 @@ from tenure_ledger.values.checks import (
 )
 
 __all__ = [
+    "RESTORED",
     "Authority",
     "Evidence",
     "EvidenceKind",
@@ -64,6 +65,11 @@ class OwnerRef:
 
     def __str__(self) -> str:
         return f"{self.recovery_class} {self.owner_id}"
+
+
+RESTORED = OwnerRef("tenure.ledger", "restored")
+"""The ledger's own record of the backups that were restored: nobody holds it, and its
+generation is the floor, above which every later one lies."""
 
 
 def parts_of_stream(stream: str) -> tuple[str, str] | None:

@@ -37,6 +37,8 @@ _SQL_TYPES: dict[str, dict[Kind, str]] = {
         bytes: "bytea",
     },
 }
+_SYSTEM_COLUMNS = frozenset({"tableoid", "xmin", "cmin", "xmax", "cmax", "ctid"})
+"""Of every table of PostgreSQL; so of none of a model, on whatever store."""
 _TAKEN = LEDGER_TABLES.union(
     spec.name for spec in (FOLLOWERS, PARKED, *(table.spec for table in TABLES))
 )
@@ -48,7 +50,8 @@ class ModelTable:
 
     ``columns``: each with `str`, `int`, `float` or `bytes`; ``key``: the column, or the
     columns, of which no two rows have the same. A column of the key is never None, each
-    other may be. Names are ``[a-z][a-z0-9_]*``. Raises `InvalidInput`.
+    other may be. Names are ``[a-z][a-z0-9_]*``, and none that every table of PostgreSQL
+    has (``ctid``, ``xmin`` and their like). Raises `InvalidInput`.
     """
 
     name: str
@@ -158,6 +161,9 @@ def _columns(table: str, columns: object) -> dict[str, Kind]:
     found: dict[str, Kind] = {}
     for name, kind in cast("Mapping[str, Kind]", columns).items():
         _check_name(f"a column of {table}", name)
+        if name in _SYSTEM_COLUMNS:
+            msg = f"each table of PostgreSQL has a column {name}: give yours another"
+            raise InvalidInput(f"{msg} name in {table}")
         if not isinstance(kind, type) or kind not in _SQL_TYPES["sqlite"]:
             shown = getattr(kind, "__name__", kind_of(kind))
             msg = f"the column {name} of {table} must be str, int, float or bytes"

@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Literal, NamedTuple, get_args
 
 from tenure_ledger.decisions.children import ancestors
+from tenure_ledger.decisions.lineage import line
 from tenure_ledger.decisions.recovering.command import Answers
 from tenure_ledger.decisions.work import States
 from tenure_ledger.folds.ownership import Ownership
@@ -27,7 +28,6 @@ __all__ = [
     "Failure",
     "allowed_grants",
     "failed_assertion",
-    "is_open",
 ]
 
 Assertion = Literal[
@@ -84,17 +84,6 @@ def failed_assertion(case: Case) -> Failure | None:
     return None
 
 
-def is_open(own: Ownership) -> bool:
-    """Say whether an owner can still take in what a child reports.
-
-    A term goes on, or a cut waits for a successor; a term that a recovery closed is no
-    parent to resume under, though its session goes on.
-    """
-    if own.status == "cut":
-        return own.cut is None or own.cut.terminal_status is None
-    return own.running
-
-
 def allowed_grants(case: Case) -> tuple[str, ...] | None:
     """Return what the owner may do now; None: everything.
 
@@ -142,18 +131,15 @@ def _structure(case: Case) -> str | None:
     told = case.answers.parent
     if told is not None and told[0] != recorded:
         return f"its parent is {recorded} on record and {told[0]} for the host"
-    child, at, seen = case.owner, recorded, {case.owner}
-    while at is not None:
-        if at in seen:
-            return f"{at} is above itself"
-        seen.add(at)
-        above = case.states.get(at.stream)
+    child, top = case.owner, recorded
+    _, *way = line(case.owner, lambda at: case.states.get(at.stream))
+    for at, above in way:
         if above is None or child.stream not in above.ownership.children:
             return f"{at} spawned no {child}"
-        if child == case.owner and not is_open(above.ownership):
+        if child == case.owner and not above.ownership.open:
             return f"its parent {at} is {_ended(above.ownership)}"
-        child, at = at, above.ownership.parent
-    return None
+        child, top = at, above.ownership.parent
+    return None if top is None else f"{top} is above itself"
 
 
 def _ended(own: Ownership) -> str:

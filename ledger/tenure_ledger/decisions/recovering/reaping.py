@@ -20,11 +20,11 @@ from tenure_ledger.decisions.work import (
     blocked,
 )
 from tenure_ledger.errors import InvalidInput, OwnerMoved, Rejection, refuse
-from tenure_ledger.values import Evidence, OwnerRef, ReplayReason
+from tenure_ledger.folds.ownership import REAP
+from tenure_ledger.values import Evidence, OwnerRef
 
-__all__ = ["REAP", "REAPED", "Reap", "decide_reap"]
+__all__ = ["REAPED", "Reap", "decide_reap"]
 
-REAP: ReplayReason = "runtime_work_reap"
 REAPED = "Reaped: its lease ran out and its process was gone."
 
 

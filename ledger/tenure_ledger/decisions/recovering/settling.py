@@ -33,12 +33,11 @@ from tenure_ledger.decisions.work import (
     blocked,
 )
 from tenure_ledger.errors import InvalidInput, OwnerMoved, Rejection, refuse
+from tenure_ledger.folds.ownership import CLOSED
 from tenure_ledger.folds.stream import State
 from tenure_ledger.values import OwnerRef, agent_stream
 
-__all__ = ["CLOSED", "decide_recovery"]
-
-CLOSED = "closed_in_recovery"
+__all__ = ["decide_recovery"]
 
 
 def decide_recovery(

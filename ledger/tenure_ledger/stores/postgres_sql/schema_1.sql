@@ -59,13 +59,27 @@ COMMENT ON TABLE kept_tables IS
 CREATE TABLE _tenure (
     only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
     schema_version bigint NOT NULL,
-    base bigint NOT NULL
+    base bigint NOT NULL,
+    origin text NOT NULL
 );
 COMMENT ON TABLE _tenure IS 'One row: what this schema is.';
 COMMENT ON COLUMN _tenure.base IS
     'Added to transaction ids: not 0 where a dump was restored into a cluster whose '
     'ids were lower.';
-INSERT INTO _tenure (schema_version, base) VALUES (0, 0);
+COMMENT ON COLUMN _tenure.origin IS
+    'Where the ledger is written (`here`): a copy elsewhere is told by it.';
+
+CREATE FUNCTION here() RETURNS text LANGUAGE sql STABLE AS $$
+    SELECT concat_ws(
+        '/',
+        (SELECT system_identifier FROM pg_control_system()),
+        (SELECT oid FROM pg_database WHERE datname = current_database()),
+        'stored_events'::regclass::oid
+    )
+$$;
+COMMENT ON FUNCTION here IS
+    'Cluster, database and table: a restored dump has others than it was made with.';
+INSERT INTO _tenure (schema_version, base, origin) VALUES (0, 0, here());
 
 CREATE FUNCTION moved(stream text) RETURNS bigint LANGUAGE plpgsql AS $$
 BEGIN

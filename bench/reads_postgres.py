@@ -1,0 +1,119 @@
+"""Reading: a verdict from durable evidence, and everything again from the beginning."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from contextlib import ExitStack, closing
+
+from by_hand_postgres import schema_for
+from figures import Figures
+from psycopg import pq
+from written_postgres import Place, connect
+
+from tenure import OwnerRef, open_ledger
+from tenure_gate.journal import JournalSnapshot
+from tenure_gate.membership import ListFacts, RequestFacts, judge
+
+__all__ = ["CPU", "fresh", "replayed"]
+
+_POINT = "SELECT state FROM stored_events WHERE position = $1"
+Timed = dict[str, Figures]
+
+
+class CPU(Figures):
+    """Times of the processor instead of the clock."""
+
+
+def fresh(place: Place, rounds: int) -> tuple[Timed, Timed]:
+    """Return the times of a fresh verdict and of bare point SELECTs, and their CPU."""
+    schema, sessions = place.build(64, 20_000)
+    schema_for(place, schema)
+    with ExitStack() as opened:
+        ledger = opened.enter_context(open_ledger(place.url(schema)))
+        owner = OwnerRef("session", sessions[7].owner.owner_id)
+        db = opened.enter_context(closing(connect(place.conninfo, schema)))
+        other = opened.enter_context(closing(connect(place.conninfo, schema)))
+        held = other.pgconn
+        held.prepare(b"point", _POINT.encode())
+        request = RequestFacts("msg_00000007", True, False, 1, False)  # noqa: FBT003
+        nothing = ListFacts(None, None)
+        journal = JournalSnapshot.of(ledger.fresh_state(owner))
+
+        def verdict() -> None:
+            nonlocal journal
+            state = ledger.fresh_state(owner)
+            if state is not journal.state:
+                journal = JournalSnapshot.of(state)
+            judge(journal, request, nothing)
+
+        def point() -> None:
+            db.execute(
+                "SELECT state FROM stored_events WHERE position = %s",
+                (4711,),
+                prepare=True,
+            ).fetchone()
+
+        def bare() -> None:
+            result = held.exec_prepared(b"point", [b"4711"], None, 1)
+            if result.status != pq.ExecStatus.TUPLES_OK or not result.get_value(0, 0):
+                raise SystemExit("nothing was found")
+
+        return _timed(
+            {
+                "SELECT of one row, psycopg": point,
+                "SELECT of one row, libpq itself": bare,
+                "fresh verdict": verdict,
+            },
+            rounds,
+        )
+
+
+def _timed(what: dict[str, Callable[[], None]], rounds: int) -> tuple[Timed, Timed]:
+    wall = {name: Figures() for name in what}
+    work: Timed = {name: CPU() for name in what}
+    order = list(what)
+    rng = random.Random(1)  # noqa: S311  the order of turns is no secret
+    for nth in range(rounds + 50):
+        rng.shuffle(order)
+        for name in order:
+            began, worked = time.perf_counter(), time.thread_time()
+            what[name]()
+            took, busy = time.perf_counter() - began, time.thread_time() - worked
+            if nth >= 50:  # noqa: PLR2004  until all is prepared and warm
+                wall[name].add(took)
+                work[name].add(busy)
+    return wall, work
+
+
+def replayed(place: Place, schema: str, repeats: int) -> dict[str, list[float]]:
+    """Return rates at which all events are read: alone, and verified."""
+    found: dict[str, list[float]] = {}
+
+    def note(name: str, count: int, began: float) -> None:
+        rate = count / (time.perf_counter() - began)
+        found.setdefault(name, []).append(rate)
+
+    for _ in range(repeats):
+        with closing(connect(place.conninfo, schema)) as db, db.transaction():
+            began, count = time.perf_counter(), 0
+            with db.cursor("everything", binary=True) as cursor:
+                cursor.itersize = 2000
+                cursor.execute("SELECT * FROM stored_events ORDER BY position")
+                for _ in cursor:
+                    count += 1
+            note("rows alone, a cursor of psycopg", count, began)
+        with open_ledger(place.url(schema)) as ledger:
+            began, worked = time.perf_counter(), time.process_time()
+            result = ledger.verify()
+            note("verify(): decoded, chain and commands checked", count, began)
+            if result.problem is not None or result.head.count != count:
+                raise SystemExit(f"the ledger is not sound: {result}")
+            rate = count / (time.process_time() - worked)
+            found.setdefault("the same, per second of CPU", []).append(rate)
+            part = min(count, 100_000)
+            began = time.perf_counter()
+            read = sum(1 for _ in ledger.events(result.head.position - part))
+            note("events(): event models, 100,000 of them", read, began)
+    return found

@@ -1,0 +1,35 @@
+"""The way up: an owner, its parent and so on. The one walk over parents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from tenure_ledger.folds.stream import State
+from tenure_ledger.values import OwnerRef
+
+__all__ = ["known_line", "line"]
+
+
+def line(
+    owner: OwnerRef, state_of: Callable[[OwnerRef], State | None]
+) -> Iterator[tuple[OwnerRef, State | None]]:
+    """Yield the owner, its parent and so on, each with its state, each once.
+
+    Where ``state_of`` knows no state it is None, and the way ends: who is above is not
+    known. A stored history may name an owner as its own ancestor; the way ends there.
+    """
+    seen: set[OwnerRef] = set()
+    at: OwnerRef | None = owner
+    while at is not None and at not in seen:
+        seen.add(at)
+        state = state_of(at)
+        yield at, state
+        at = None if state is None else state.ownership.parent
+
+
+def known_line(
+    states: Mapping[str, State], owner: OwnerRef
+) -> list[tuple[OwnerRef, State]]:
+    """Return the owner, its parent and so on, as far as ``states`` holds them."""
+    way = line(owner, lambda at: states.get(at.stream))
+    return [(at, state) for at, state in way if state is not None]

@@ -1,0 +1,1 @@
+UPDATE _tenure SET origin = here()

@@ -1,0 +1,1 @@
+SELECT count(*) FROM stored_events WHERE position <= ?
