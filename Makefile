@@ -9,10 +9,10 @@ READY := $(VENV)/.ready
 JOBS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test coverage check lint types examples wheel prove bench clean
+.PHONY: help demo test coverage check lint types examples wheel prove prove-cluster bench clean
 
 help: ## list these targets
-	@sed -n 's/^\([a-z]*\):[^#]*## \(.*\)/make \1|\2/p' Makefile | \
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/make \1|\2/p' Makefile | \
 		while IFS='|' read -r name text; do printf '%-14s %s\n' "$$name" "$$text"; done
 
 # Both kinds of constraint: for the packages, and for the tools that build this one.
@@ -51,11 +51,20 @@ wheel: $(READY)
 prove: $(READY) ## the proofs that need minutes, root or a browser
 	$(BIN)/python -m pytest --prove -m prove
 
-bench: $(READY) ## measure the ledger, the tables, the gate and recovery on this machine
+$(VENV)/.cluster: $(READY)
+	PIP_CONSTRAINT=constraints.txt PIP_DISABLE_PIP_VERSION_CHECK=1 \
+		$(BIN)/python -m pip install --quiet --editable '.[dev,cluster]'
+	@touch $@
+
+prove-cluster: $(VENV)/.cluster ## fail over a real cluster of three nodes (etcd, Patroni) under load
+	PYTHONPATH=tests/support $(BIN)/python tests/cluster/prove.py
+
+bench: $(READY) ## measure the ledger, the tables, the gate, recovery and PostgreSQL on this machine
 	$(BIN)/python bench/ledger.py
 	$(BIN)/python bench/projections.py
 	$(BIN)/python bench/gate.py
 	$(BIN)/python bench/recovery.py
+	$(BIN)/python bench/postgres.py
 
 clean: ## remove the environment and what the tools leave behind
 	rm -rf $(VENV) build dist htmlcov .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -1,9 +1,11 @@
 """What it costs to settle what a restart left, beside raw commits.
 
-    python bench/recovery.py            1,000 to 100,000 candidates, several minutes
-    python bench/recovery.py --quick    1,000 and 10,000, under a minute
+    python bench/recovery.py            1,000 and 10,000 candidates, some minutes
+    python bench/recovery.py --quick    1,000, some seconds
+    python bench/recovery.py --large    100,000 too, a quarter of an hour
 
-Raw commits are made between the candidates of the same run: read the ratios first.
+`recover` settles several owners in one commit; `recover_each` one by one. Raw commits
+are made between the candidates of the same run: read the ratios first.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from pathlib import Path
 
 from by_hand import raw
 from clones import copy_owners, owner_id
+from contenders import Turn
 from figures import table
 
 from tenure import (
@@ -30,18 +33,22 @@ from tenure import (
     First,
     Ledger,
     OwnerRef,
+    RecoveryEnvironment,
     RuntimeRestartQueuedSubmission,
     RuntimeRestartReactionLoopState,
     RuntimeRestartScheduledWorkContext,
     RuntimeRestartToolApprovalWait,
     arguments_digest,
     open_ledger,
+    recover,
     recover_each,
 )
+from tenure_gate.recovery.holders import HolderAnswer, holder_of_process
 from tenure_ledger.process import process_name
 
 TARGET = 3.0
-WHOLE, QUICK = (1_000, 10_000, 100_000), (1_000, 10_000)
+QUICK, WHOLE, LARGE = (1_000,), (1_000, 10_000), (1_000, 10_000, 100_000)
+WAYS = ("recover", "recover_each")
 RAW_COMMITS = 1_000
 """So many in each run, evenly between the candidates."""
 CHECKED_MAX = 1_000
@@ -52,25 +59,30 @@ def main() -> int:
     """Run the benchmark and print its report."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--quick", action="store_true")
+    options.add_argument("--large", action="store_true")
     options.add_argument(
         "--folder", type=Path, default=Path("build"), help="on the disk to measure"
     )
     options.add_argument("--settle", type=Path, help=argparse.SUPPRESS)
+    options.add_argument("--way", choices=WAYS, help=argparse.SUPPRESS)
     given = options.parse_args()
     if given.settle is not None:
-        print(json.dumps(_settle(given.settle, given.folder)))
+        print(json.dumps(_settle(given.settle, given.folder, given.way)))
         return 0
     given.folder.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix="bench-", dir=given.folder))
     try:
-        sizes = QUICK if given.quick else WHOLE
-        print(_report({size: _measure(folder, size) for size in sizes}), flush=True)
+        sizes = QUICK if given.quick else LARGE if given.large else WHOLE
+        found = {
+            (size, way): _measure(folder, size, way) for size in sizes for way in WAYS
+        }
+        print(_report(found), flush=True)
     finally:
         shutil.rmtree(folder)
     return 0
 
 
-def _measure(folder: Path, size: int) -> dict[str, float]:
+def _measure(folder: Path, size: int, way: str) -> dict[str, float]:
     """Settle so many candidates in a process of its own, and return its figures."""
     path = folder / f"restart-{size}.db"
     with open_ledger(f"sqlite:///{path}", process=_gone()) as ledger:
@@ -82,6 +94,7 @@ def _measure(folder: Path, size: int) -> dict[str, float]:
             if not sound or any(one.differing for one in ledger.rebuild(check=True)):
                 raise SystemExit("the copies are no ledger's")
     command = [sys.executable, __file__, "--settle", path, "--folder", folder]
+    command += ["--way", way]
     ran = subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603
     path.unlink()
     found: dict[str, float] = json.loads(ran.stdout)
@@ -132,52 +145,70 @@ def _leave(ledger: Ledger) -> int:
     return next(numbers)
 
 
-def _settle(path: Path, folder: Path) -> dict[str, float]:
+class _Raw:
+    """Makes raw commits while a run goes on: it asks about each holder."""
+
+    def __init__(self, commit: Turn, each: int) -> None:
+        self._commit, self._each = commit, each
+        self._asked = 0
+        self.made = 0
+        self.took = self.wall = self.cpu = 0.0
+        """Of the commits themselves; of all that was done here."""
+
+    def holder(self, owner: OwnerRef, process: str | None) -> HolderAnswer:
+        """Answer, and make a raw commit from time to time."""
+        self._asked += 1
+        if self._asked % self._each == 0:
+            began, worked = time.perf_counter(), time.thread_time()
+            self.took += self._commit().wall
+            self.made += 1
+            self.wall += time.perf_counter() - began
+            self.cpu += time.thread_time() - worked
+        return holder_of_process(owner, process)
+
+
+def _settle(path: Path, folder: Path, way: str) -> dict[str, float]:
     """Recover, with raw commits in between; return the figures."""
     with ExitStack() as opened:
         ledger = opened.enter_context(open_ledger(f"sqlite:///{path}"))
-        commit = raw(folder / f"raw-{path.stem}.db", opened)
+        commit = raw(folder / f"raw-{path.stem}-{way}.db", opened)
         count = len(ledger.unfinished())
-        each = max(1, count // RAW_COMMITS)
+        between = _Raw(commit, max(1, count // RAW_COMMITS))
+        environment = RecoveryEnvironment(holder=between.holder)
         gc.collect()
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         events = ledger.head().count
         counts = Counter[str]()
-        wall = cpu = raws = raw_wall = 0.0
-        began, worked = time.perf_counter(), time.thread_time()
         first = None
-        for result in recover_each(ledger):
-            wall += time.perf_counter() - began
-            cpu += time.thread_time() - worked
-            first = wall if first is None else first
+        began, worked = time.perf_counter(), time.thread_time()
+        together = way == "recover"
+        run = recover(ledger, environment).results if together else None
+        for result in recover_each(ledger, environment) if run is None else run:
+            first = time.perf_counter() - began if first is None else first
             counts[type(result).__name__] += 1
-            settled = counts["Resumed"] + counts["Closed"]
-            if type(result).__name__ != "SuccessionDue" and settled % each == 0:
-                raw_wall += commit().wall
-                raws += 1
-            began, worked = time.perf_counter(), time.thread_time()
-        wall += time.perf_counter() - began
+        wall, cpu = time.perf_counter() - began, time.thread_time() - worked
         grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
         if counts["Resumed"] + counts["Closed"] != count:
             raise SystemExit(f"not every candidate was settled: {counts}")
         return {
             "count": count,
-            "seconds": wall,
-            "cpu": cpu,
+            "seconds": wall - between.wall,
+            "cpu": cpu - between.cpu,
             "first": first or 0.0,
-            "raw": raw_wall / raws,
+            "raw": between.took / between.made,
             "grown": grown * 1024,
             "events": (ledger.head().count - events) / count,
         }
 
 
-def _report(found: dict[int, dict[str, float]]) -> str:
+def _report(found: dict[tuple[int, str], dict[str, float]]) -> str:
     lines: list[tuple[object, ...]] = []
-    for size, one in found.items():
+    for (size, way), one in found.items():
         each = one["seconds"] / size
         lines.append(
             (
                 f"{size:,}",
+                way,
                 f"{each / one['raw']:.2f}",
                 f"{each * 1e6:.0f}",
                 f"{one['cpu'] / size * 1e6:.0f}",
@@ -189,7 +220,7 @@ def _report(found: dict[int, dict[str, float]]) -> str:
             )
         )
     head = (
-        *("candidates", "settled / raw commit", "us each", "of it CPU us"),
+        *("candidates", "by", "settled / raw commit", "us each", "of it CPU us"),
         *("raw us", "whole run s", "first after ms", "memory grown MB", "kB each"),
     )
     events = next(iter(found.values()))["events"]
@@ -202,7 +233,8 @@ def _report(found: dict[int, dict[str, float]]) -> str:
                 "wait, a queued submission, a job (resumed), one whose output had "
                 f"begun, one without checkpoint (closed); {events:.1f} events each. "
                 "Raw is one hand-written transaction of one event with its rows. "
-                f"Target: settled / raw <= {TARGET:.0f}, linear, memory bounded."
+                f"Target: `recover` <= {TARGET:.0f} of 1,000, linear; the memory of "
+                "`recover_each` bounded (`recover` keeps its report)."
             ),
             "",
             table(head, lines),

@@ -18,6 +18,7 @@ from typing import Any
 
 import psycopg
 from by_hand import table_rows
+from contenders import SESSIONS
 from written import Session
 
 from tenure import Ledger, open_ledger
@@ -31,6 +32,10 @@ NOW = "2026-01-01T12:30:15.123456Z"
 SPECS = {table.spec.name: table.spec for table in TABLES}
 _EVENT = "position, originator_id, originator_version, topic, state, hash"
 _COMMAND = "stream, command_id, digest, first_version, outcome"
+_HEAD = (
+    "SELECT originator_version, hash FROM stored_events WHERE originator_id = %s "
+    "ORDER BY originator_version DESC LIMIT 1"
+)
 _numbers = count(1)
 
 
@@ -66,6 +71,17 @@ class Place:
             db.execute("CHECKPOINT")
         return schema, sessions
 
+    def spread(self, schema: str) -> list[Session]:
+        """Return sessions from all over the ledger, as far as it has them."""
+        with closing(connect(self.conninfo, schema)) as db:
+            (streams,) = _row(db, "SELECT count(*) FROM recovery_owners")
+            numbers = range(0, streams, max(1, streams // SESSIONS))[:SESSIONS]
+            sessions = [Session(number) for number in numbers]
+            for session in sessions:
+                head = _row(db, _HEAD, session.owner.stream)
+                session.version, session.hash = head
+        return sessions
+
 
 @contextmanager
 def running(folder: Path, settings: Sequence[str] = ()) -> Iterator[Place]:
@@ -94,6 +110,13 @@ def connect(conninfo: str, schema: str) -> psycopg.Connection[Any]:
     db.execute(f"SET search_path TO {schema}")
     db.execute("SET TimeZone TO 'UTC'")
     return db
+
+
+def _row(db: psycopg.Connection[Any], query: str, *values: object) -> tuple[Any, ...]:
+    found: tuple[Any, ...] | None = db.execute(query, values).fetchone()
+    if found is None:
+        raise SystemExit("the ledger was not built")
+    return found
 
 
 def _copy(

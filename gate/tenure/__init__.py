@@ -120,6 +120,7 @@ from tenure_projections.ledger import Ledger
 from tenure_projections.opening import open_ledger
 from tenure_projections.past import Past
 from tenure_projections.rebuild import Rebuilt
+from tenure_projections.restored import Restored
 
 __all__ = [
     "NOTICE",
@@ -200,6 +201,7 @@ __all__ = [
     "RecoveryReport",
     "Refused",
     "RelayGateFailure",
+    "Restored",
     "ResumeHost",
     "ResumePlan",
     "Resumed",

@@ -18,13 +18,15 @@ import msgspec
 from pydantic.fields import FieldInfo
 
 from tenure_ledger.codec import EVENTS, check_columns, decode, encode
+from tenure_ledger.errors import InvalidInput
 from tenure_ledger.events import Event, Unknown
 from tenure_ledger.folds.stream import State, evolve, follow
 from tenure_ledger.rows import EventRow
+from tenure_ledger.values import OwnerRef
 
 __all__ = ["load", "parse", "read", "write"]
 
-_PLAIN = (str, int, bool, float, datetime, NoneType)
+_PLAIN = (str, int, bool, float, datetime, NoneType, OwnerRef)
 _BOUNDS = ("ge", "gt", "le", "lt", "min_length", "max_length")
 
 
@@ -47,7 +49,7 @@ def parse(row: EventRow) -> Event | Unknown:
     if reader is not None:
         try:
             return reader(row.state)
-        except (msgspec.MsgspecError, ValueError):
+        except (msgspec.MsgspecError, ValueError, InvalidInput):
             pass
     return decode(row).event
 

@@ -92,6 +92,10 @@ class TableSpec(NamedTuple):
     unique: str | None = None
     """A column in which no two rows have one value. A value that another row has, which
     only an import can bring about, is put as NULL: the first row keeps it."""
+    apart: str | None = None
+    """A column by which writers are told apart: whoever reads, in a unit, the rows with
+    one value holds back those who read or write these, and who read all; nobody else.
+    """
 
 
 class RowChange(NamedTuple):

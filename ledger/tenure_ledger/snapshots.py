@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any, Literal, NamedTuple, cast
 
-from tenure_ledger.bodies import DEPTH_MAX, Json, encode_body
+from tenure_ledger.bodies import DEPTH_MAX, Json, check_body
 from tenure_ledger.errors import InvalidInput
 from tenure_ledger.payloads import (
     PAYLOAD_VERSION,
@@ -114,7 +114,7 @@ def _parsed(data: bytes | None) -> object:
         return Unreadable("partial", "its body was erased")
     try:
         value: object = json.loads(data)
-        encode_body("it", value)
+        check_body("it", value)
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         return Unreadable("partial", f"the checkpoint is no whole JSON: {error}")
     except RecursionError:

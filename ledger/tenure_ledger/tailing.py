@@ -15,8 +15,9 @@ from tenure_ledger.rows import EventRow, Store
 
 __all__ = ["follow", "settled", "wait"]
 
-POLL_SECONDS = 0.02
-"""How often whoever waits looks: a commit is seen after half of this on average."""
+FIRST_SECONDS, POLL_SECONDS = 0.005, 0.04
+"""How long whoever waits does not look: first, and at most. Each time by a half longer,
+so what follows soon is seen soon, and where nothing happens few looks are taken."""
 LOOK_SECONDS = 1.0
 """How long one trusts the pulse."""
 
@@ -38,9 +39,11 @@ def wait(store: Store, seen: object, stop: Event, over: Callable[[], bool]) -> N
     ``stop`` ends the wait at once. It never lasts longer than `LOOK_SECONDS`.
     """
     until = monotonic() + LOOK_SECONDS
-    while not (over() or stop.wait(POLL_SECONDS)):
+    pause = FIRST_SECONDS
+    while not (over() or stop.wait(pause)):
         if store.pulse() != seen or monotonic() >= until:
             return
+        pause = min(1.5 * pause, POLL_SECONDS)
 
 
 def follow(

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime
 
 from tenure_ledger import ledger
+from tenure_ledger.decisions.restored import RaiseFloor
 from tenure_ledger.errors import InvalidInput
 from tenure_ledger.rows import Column
 from tenure_ledger.values import (
@@ -27,6 +28,9 @@ from tenure_projections.tables import TABLES, table_named
 from tenure_projections.unfinished import unfinished
 
 __all__ = ["Ledger"]
+
+_FLOOR_MAX = 2**53
+"""What every reader of JSON can take."""
 
 
 class Ledger(ledger.Ledger):
@@ -80,7 +84,9 @@ class Ledger(ledger.Ledger):
             closed=lambda: shell.closed,
         )
 
-    def restored(self, author: str, *, above: int | None = None) -> Restored:
+    def restored(
+        self, author: str, *, above: int | None = None, command_id: str | None = None
+    ) -> Restored:
         """Make a restored backup the ledger; `tenure restored` does it from a shell.
 
         No generation up to the floor is given out from now on, and what was held in the
@@ -90,15 +96,18 @@ class Ledger(ledger.Ledger):
         earlier floor, or the clock behind what is on record.
         """
         check_id("author", author)
-        if above is not None:
-            check_integer("above", above, 1)
+        if command_id is not None:
+            check_id("command_id", command_id)
+        if above is not None and check_integer("above", above, 1) > _FLOOR_MAX:
+            msg = f"above is at most {_FLOOR_MAX}: there must be room for what comes"
+            raise InvalidInput(msg)
         held = {
             OwnerRef(str(row["recovery_class"]), str(row["owner_id"]))
             for row in self.rows("recovery_owners")
             if row["agent_id"] is not None
         }
         owners = sorted(held, key=lambda one: one.stream)
-        return restore(self._shell, owners, author, above)
+        return restore(self._shell, owners, RaiseFloor(author, above), command_id)
 
     def _rows(
         self, table: str, where: dict[str, Column]

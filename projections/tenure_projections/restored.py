@@ -37,19 +37,19 @@ class Restored(NamedTuple):
 
 
 def restore(
-    shell: Shell, owners: list[OwnerRef], author: str, above: int | None
+    shell: Shell, owners: list[OwnerRef], command: RaiseFloor, command_id: str | None
 ) -> Restored:
     """Raise the floor, then restart these owners where they are held."""
-    if above is None:
+    if command.above is None:
         _check_clock(shell)
     restarted: list[OwnerRef] = []
     left: list[tuple[OwnerRef, Refused]] = []
     with shell.store.restoring():
-        shell.run(RaiseFloor(author, above), None)
+        shell.run(command, command_id)
         floor = shell.state(RESTORED.stream).ownership.generation
         for owner in owners:
             try:
-                if _restart(shell, owner, author, floor):
+                if _restart(shell, owner, command.author, floor):
                     restarted.append(owner)
             except Refused as refusal:
                 left.append((owner, refusal))

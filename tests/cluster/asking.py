@@ -64,8 +64,9 @@ class Asking:
                     self.teller.say("failed", *told, type(fault).__name__)
                     return None
             else:
-                given = isinstance(answer, Authority)
-                what = answer.incarnation if given else str(answer)
+                what = str(answer)
+                if isinstance(answer, Authority):
+                    what = answer.incarnation
                 self.teller.say("acknowledged", *told, what)
                 return answer
 

@@ -119,9 +119,7 @@ def check(url: str, folder: Path) -> Found:
     return _compared(log, known, broken, head.to_json())
 
 
-def _compared(
-    log: list[Recorded], known: Told, broken: list[str], head: str
-) -> Found:
+def _compared(log: list[Recorded], known: Told, broken: list[str], head: str) -> Found:
     slow, decided_at = known.held_up(), dict[str, float]()
     at: dict[str, list[tuple[str, str]]] = {}
     first: Counter[str] = Counter()
@@ -137,9 +135,9 @@ def _compared(
             decided_at.setdefault(name, event.recorded_at.timestamp())
         places = at.setdefault(name, [])
         places += [(one.stream, str(one.version)), (one.stream, event.event_id)]
-        late[name] = late.get(name, True) and isinstance(event, LateResult)
+        late[name] = late.get(name, False) or isinstance(event, LateResult)
     here = at.keys()
-    # The one refusal that stores something: a result that came late.
+    # The one refusal that stores something: a result that came late, and its notice.
     acted = {name for name in here if not late[name]}
     lost = [
         name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from time import monotonic
 from typing import NamedTuple
@@ -94,5 +95,5 @@ def _first(folder: Path, one: Round) -> float:
         for said in all_said(folder)
         if _is_answer(said.word) and one.struck <= said.at <= one.over
     ]
-    gaps = [(late - early, late) for early, late in zip(times, times[1:], strict=False)]
+    gaps = [(late - early, late) for early, late in pairwise(times)]
     return max(gaps)[1]

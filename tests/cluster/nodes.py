@@ -70,14 +70,12 @@ class Cluster:
         if os.geteuid() == 0:
             os.chown(self.folder, NOBODY, NOBODY)
         ports = _free_ports(4 * COUNT)
-        self.nodes = [
-            Node(at + 1, *ports[4 * at : 4 * at + 4]) for at in range(COUNT)
-        ]
+        self.nodes = [Node(at + 1, *ports[4 * at : 4 * at + 4]) for at in range(COUNT)]
+        keeper = [sys.executable, str(KEEPER), str(os.getpid()), str(self.folder)]
         with (self.folder / "keeper.log").open("ab") as log:
             subprocess.run(
                 # By way of a shell that ends, so that it is nobody's child.
-                ["/bin/sh", "-c", '"$@" &', "sh"]
-                + [sys.executable, str(KEEPER), str(os.getpid()), str(self.folder)],
+                ["/bin/sh", "-c", '"$@" &', "sh", *keeper],
                 check=True,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -107,16 +105,22 @@ class Cluster:
         for node in self.nodes:
             client = f"http://127.0.0.1:{node.etcd}"
             peer = f"http://127.0.0.1:{node.peer}"
-            self._run(
-                f"etcd{node.number}",
-                [self._tools.etcd, "--name", f"e{node.number}"]
-                + ["--data-dir", str(self.folder / f"etcd{node.number}")]
-                + ["--listen-client-urls", client, "--advertise-client-urls", client]
-                + ["--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer]
-                + ["--initial-cluster", peers, "--initial-cluster-state", "new"]
-                + ["--heartbeat-interval", "250", "--election-timeout", "2500"]
-                + ["--logger", "zap", "--log-level", "error"],
-            )
+            options = {
+                "name": f"e{node.number}",
+                "data-dir": str(self.folder / f"etcd{node.number}"),
+                "listen-client-urls": client,
+                "advertise-client-urls": client,
+                "listen-peer-urls": peer,
+                "initial-advertise-peer-urls": peer,
+                "initial-cluster": peers,
+                "initial-cluster-state": "new",
+                "heartbeat-interval": "250",
+                "election-timeout": "2500",
+                "logger": "zap",
+                "log-level": "error",
+            }
+            given = [f"--{name}={value}" for name, value in options.items()]
+            self._run(f"etcd{node.number}", [self._tools.etcd, *given])
         for node in self.nodes:
             settings = self.folder / f"{node.name}.yml"
             # JSON is YAML.

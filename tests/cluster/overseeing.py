@@ -48,10 +48,10 @@ def leader(cluster: Cluster) -> Node | None:
 
 
 def whole(cluster: Cluster, *, synchronous: bool) -> Node | None:
-    """Return the leader if all nodes stream, and one of them is recorded as synchronous.
+    """Return the leader if all nodes stream, and one of them as synchronous standby.
 
-    That the server shows it as such is not enough: only whom Patroni has on record may
-    be promoted.
+    That the server shows one is not enough: only whom Patroni has on record may be
+    promoted.
     """
     found = leader(cluster)
     told = None if found is None else _ask(found, "/cluster")

@@ -17,18 +17,23 @@ from writer import Ended, Writer
 
 __all__ = ["main"]
 
-IMPATIENT_SECONDS = 4.0
+USUAL_SECONDS, IMPATIENT_SECONDS = 30.0, 4.0
 
 
 def main(role: str, name: str, url: str, folder: Path, given: str = "") -> None:
     """Play the role until told to stop."""
     over = Event()
-    Thread(target=lambda: (sys.stdin.read(), over.set()), daemon=True).start()
+
+    def listen() -> None:
+        sys.stdin.read()
+        over.set()
+
+    Thread(target=listen, daemon=True).start()
     # Some hosts wait as long as is usual, some do not.
     impatient = role == "impatient"
-    deadline = {"deadline_seconds": IMPATIENT_SECONDS} if impatient else {}
+    deadline = IMPATIENT_SECONDS if impatient else USUAL_SECONDS
     ask = Asking(Teller(folder, name), over, gives_up=impatient)
-    with open_ledger(url, process=name, **deadline) as ledger:
+    with open_ledger(url, process=name, deadline_seconds=deadline) as ledger:
         file = folder / "relay.known"
         match role:
             case "ended":

@@ -1,6 +1,6 @@
-"""Five failovers of a real cluster under load, and one that must lose: `make prove-cluster`.
+"""Five failovers of a real cluster under load, and one that must lose.
 
-First the control: commits that wait for no standby, and a leader that dies while its
+`make prove-cluster` runs it. First the control: commits that wait for no standby, and a leader that dies while its
 standbys lag. What the check finds missing there shows that it can find it. Then the
 same cluster with synchronous commits, and five failovers in which nothing may be
 missing, on any node.
@@ -70,8 +70,10 @@ def control(cluster: Cluster, folder: Path) -> list[str]:
     finally:
         crew.kill()
     missing = check(url, folder)
-    say(f"control, without synchronous commits: {one.failure}, {missing.commands} "
-        f"commands, {len(missing.lost)} acknowledged are lost, as they must be")
+    say(
+        f"control, without synchronous commits: {one.failure}, {missing.commands} "
+        f"commands, {len(missing.lost)} acknowledged are lost, as they must be"
+    )
     if not missing.lost:
         wrong.append("the control lost nothing: the check would not see it")
     return wrong
@@ -96,8 +98,10 @@ def failovers(cluster: Cluster, folder: Path) -> tuple[list[Round], list[str]]:
         for name in ORDER:
             one = fail_over(cluster, FAILURES[name], folder, synchronous=True)
             rounds.append(one)
-            say(f"{name}: timeline {one.timelines[0]} to {one.timelines[1]}, "
-                f"whole again after {one.over - one.struck:.0f} s")
+            say(
+                f"{name}: timeline {one.timelines[0]} to {one.timelines[1]}, "
+                f"whole again after {one.over - one.struck:.0f} s"
+            )
         return rounds, crew.stop()
     finally:
         crew.kill()

@@ -26,6 +26,7 @@ from tenure import (
     NothingToSay,
     TermRetired,
     Verdict,
+    View,
 )
 
 __all__ = ["Hunter", "Relayer"]
@@ -95,9 +96,7 @@ class Relayer:
                 S, key, "inbox", human=True, command_id=one
             ),
             "start": lambda one: ledger.start(held, key, command_id=one),
-            "settle": lambda one: ledger.settle(
-                held, key, "completed", command_id=one
-            ),
+            "settle": lambda one: ledger.settle(held, key, "completed", command_id=one),
             "retire": lambda one: ledger.retire(
                 held, "continue", "go on", command_id=one
             ),
@@ -173,6 +172,7 @@ class Hunter:
         if side:
             messages.append({"role": "user", "content": "A title, please."})
         came = "view"
+        view: View | None = None
         say = self.ask.teller.say
         say("sent", stream=S.stream, what="look")
         try:
@@ -188,11 +188,12 @@ class Hunter:
         say("looked", stream=S.stream, what=came)
         if how == "ended" and held is not None:
             say("wrong", what="a view for a term whose cut was on record")
-        for verdict in view.verdicts:
+        verdicts = () if view is None else view.verdicts
+        for verdict in verdicts:
             if verdict.journal.version < known.version:
                 say(
                     "wrong",
                     what=f"a verdict of version {verdict.journal.version}, and "
                     f"{known.version} was on record",
                 )
-        self.judged.extend(view.verdicts)
+        self.judged.extend(verdicts)

@@ -45,9 +45,10 @@ class _Window(NamedTuple):
 
 def faults(nodes: dict[str, Found], rounds: list[Round], folder: Path) -> list[str]:
     """Return all that must not be, in words."""
-    wrong = [
-        f"{one.who}: {one.what}" for one in all_said(folder) if one.word == "wrong"
-    ]
+    seen = [one for one in all_said(folder) if one.word == "wrong"]
+    wrong = [f"{one.who}: {one.what}" for one in seen[:3]]
+    if len(seen) > len(wrong):
+        wrong.append(f"and {len(seen) - len(wrong)} more of these")
     for name, node in nodes.items():
         for what in (
             "lost",
@@ -145,7 +146,9 @@ def _row(
         str(len(earlier)),
         str(len(doubtful)),
         f"{len(doubtful - given_up)}, {len(given_up)} ({len(there)})",
-        str(sum(window.has(s) for s in known.refused.values()) - _count(failed, window)),
+        str(
+            sum(window.has(s) for s in known.refused.values()) - _count(failed, window)
+        ),
         str(_count(failed, window)),
         bad("lost"),
         bad("doubled"),

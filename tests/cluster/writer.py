@@ -59,13 +59,13 @@ class Writer:
         self.number += 1
         return f"{self.name}.{self.number}"
 
-    def accept(self, owner: OwnerRef) -> None:
-        """Take a person's message in."""
-        key = self.key()
+    def accept(self, _owner: OwnerRef) -> None:
+        """Take a person's message in, which the next term of its own finds waiting."""
+        key, own = self.key(), self.own
         self.ask(
             "accept",
-            owner,
-            lambda one: self.ledger.accept(owner, key, self.name, command_id=one),
+            own,
+            lambda one: self.ledger.accept(own, key, self.name, command_id=one),
         )
 
     def admit(self, owner: OwnerRef) -> None:

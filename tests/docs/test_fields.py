@@ -37,6 +37,7 @@ RECORDS: tuple[type, ...] = (
     tenure.Problem,
     tenure.Difference,
     tenure.Rebuilt,
+    tenure.Restored,
     tenure.Parked,
 )
 

@@ -150,6 +150,20 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(restart, "EXPECTED", rows)
 
 
+@pytest.mark.usefixtures("alone")
+def test_the_scene_is_the_same_on_a_file_and_on_a_server(place: str) -> None:
+    out = io.StringIO()
+    tell = Telling(out)
+    with open_ledger(place) as ledger:
+        restart.run(tell, ledger, place)
+        assert ledger.owner(work.LOOP).generation == 2
+    said = out.getvalue()
+    assert len(_rows(said, "ok")) == 10
+    # How many are left as they are is counted over the whole story.
+    assert re.findall(r"^FAIL +(.*?)  ", said, re.MULTILINE) == ["recover again"]
+    assert tell.checked > 15
+
+
 def _rows(said: str, mark: str) -> list[str]:
     """Return the owners whose rows have the mark."""
     table = said.partition("what happened\n")[2].partition("recover again")[0]

@@ -108,7 +108,7 @@ def test_s10_a_run_killed_at_any_point_does_nothing_twice_and_loses_nothing(
     ended: list[str] = []
     first = ""
     with other(SCRIPT, tmp_path / "unused.db") as server:
-        for kill_at in range(1, 200, every):
+        for kill_at in range(every, 200, every):
             trial = Trial(server, tmp_path / str(kill_at), store)
             assert trial.ask("prepare") == "0"
             first = trial.ask("resume", kill_at)

@@ -21,11 +21,13 @@ from tenure import (
     ResumePlan,
     Rewritten,
     RunCall,
+    RunJob,
     RuntimeRestartReactionLoopState,
     TellCall,
     Unstarted,
     execute_plan,
 )
+from tenure_ledger.values import ReplayReason
 from worlds import World
 
 GO_ON = GoOn(("m1",), None)
@@ -70,6 +72,34 @@ def test_a_call_that_was_told_as_not_run_is_run_by_no_later_plan(
     )
     asyncio.run(work)
     assert plan(world).steps[0] == TellCall("m1", "x", "void")
+
+
+@pytest.mark.parametrize("reason", ["user_cancelled", "context_reset"])
+def test_what_was_cancelled_since_is_not_gone_on_with_and_the_rest_is(
+    world: World, reason: ReplayReason
+) -> None:
+    """Begun work is not settled by its cancel: the host is not asked all the same."""
+    held = begun(world)
+    world.ledger.admit(held, "m2", "human")
+    world.ledger.start(held, "m2")
+    world.ledger.bar_replay(S, reason, "ann", ["m1"])
+    assert go(world, held, GO_ON, GoOn(("m1", "m2"), None)) == [GoOn(("m2",), None)]
+    job = RunJob("nightly", None, 1, 1, ("m1",))
+    assert go(world, held, job, job._replace(keys=("m2",))) == [
+        job._replace(keys=("m2",))
+    ]
+    queued = QueueSubmission(QueuedMessage("m1", None, None), (), admitted=True)
+    assert go(world, held, queued) == []
+    world.ledger.settle(held, "m2", "failed")
+    assert go(world, held, GoOn(("m1", "m2"), None)) == []
+
+
+def test_a_reason_that_is_no_cancel_holds_nobody_up(world: World) -> None:
+    """It forbids the next restart to run it again; this run goes on."""
+    held = begun(world)
+    world.ledger.bar_replay(S, "model_switch", "host", ["m1"])
+    world.ledger.mark_output_started(held, "m1")
+    assert go(world, held, GO_ON) == [GO_ON]
 
 
 def test_of_a_submission_that_cannot_be_whole_the_rest_is_queued(

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from processes import other
-from stopping_recovery import C1, POINTS, S1, S2, S3, WRITES, D, open_live
+from stopping_recovery import (
+    C1,
+    POINTS,
+    S1,
+    S2,
+    S3,
+    TOGETHER,
+    WRITES,
+    D,
+    open_live,
+)
 from tenure import Closed, Ledger, OwnerRef, RecoveryReport, Resumed, recover
 from tenure_ledger import events as e
 from witness import violations
@@ -21,7 +31,7 @@ PREPARE = """
 """
 RECOVER = """
     from stopping_recovery import stop_in
-    stop_in(sys.argv[1], {write}, {point!r})
+    stop_in(sys.argv[1], {write}, {point!r}, together={together})
 """
 
 
@@ -105,13 +115,31 @@ def test_an_unbroken_run_settles_everything(ledger: Ledger) -> None:
 def test_a_run_that_was_killed_anywhere_is_ended_by_the_next(
     path: Path, write: int, point: str
 ) -> None:
-    with other(RECOVER.format(write=write, point=point), path) as killed:
+    kill_in(path, write, point, together=False)
+    goes_on(path, WRITES[: write + point.startswith("after COMMIT")])
+
+
+@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize("write", range(len(TOGETHER)))
+def test_of_owners_that_share_a_commit_all_are_done_or_none(
+    path: Path, write: int, point: str
+) -> None:
+    kill_in(path, write, point, together=True)
+    groups = TOGETHER[: write + point.startswith("after COMMIT")]
+    goes_on(path, [one for group in groups for one in group])
+
+
+def kill_in(path: Path, write: int, point: str, *, together: bool) -> None:
+    script = RECOVER.format(write=write, point=point, together=together)
+    with other(script, path) as killed:
         assert killed.hear() == point
         assert killed.kill() == []
+
+
+def goes_on(path: Path, done: Sequence[OwnerRef]) -> None:
+    """Hold that only these are done, and that the next run ends it."""
     ledger, _ = open_live(path)
     with ledger:
-        stored = point.startswith("after COMMIT")
-        done = WRITES[: write + stored]
         closed = {(one.stream, "closed"): 1 for one in done if one != S2}
         resumed = {(S2.stream, "resumed"): 1} if S2 in done else {}
         assert decided(ledger) == closed | resumed
@@ -121,7 +149,8 @@ def test_a_run_that_was_killed_anywhere_is_ended_by_the_next(
         settled = [one for one in report.results if isinstance(one, Closed | Resumed)]
         # What was resumed is resumed once more, by this process, one generation higher.
         expected = [one for one in WRITES if one not in done or one == S2]
-        assert [one.owner for one in settled] == expected
+        assert {one.owner for one in settled} == set(expected)
+        assert len(settled) == len(expected)
         assert report.resumed[0].restarts == 1 + (S2 in done)
         assert report.resumed[0].authority.generation == 2 + (S2 in done)
         assert report.resumed[0].plan.keys == ("m1",)
@@ -132,10 +161,7 @@ def test_a_run_that_was_killed_anywhere_is_ended_by_the_next(
 def test_killed_in_every_write_one_after_the_other(path: Path) -> None:
     """Five processes die; each write was made by another one, and none twice."""
     for write in (0, 0, 0, 0):
-        script = RECOVER.format(write=write, point="after COMMIT, before the answer")
-        with other(script, path) as killed:
-            killed.hear()
-            killed.kill()
+        kill_in(path, write, "after COMMIT, before the answer", together=False)
     ledger, _ = open_live(path)
     with ledger:
         assert [*decided(ledger).values()] == [1, 1, 1, 1]

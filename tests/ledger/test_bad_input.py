@@ -181,13 +181,7 @@ TAKES: dict[str, list[Any]] = {
     ],
     "seen": NO_STATE,
     "needed evidence": [*ONE_OF, None],
-    "no snapshot": [one for one in NO_STATE if not isinstance(one, State)],
     "answers": [*ONE_OF, None],
-    "instead": [
-        *[one for one in ONE_OF if not isinstance(one, dict)],
-        {"owner:session:x": None},
-        {1: S},
-    ],
 }
 
 PARAMETERS: dict[str, str] = {
@@ -220,6 +214,7 @@ PARAMETERS: dict[str, str] = {
     "status": "status",
     "human": "flag",
     "override": "flag",
+    "dry_run": "flag",
     "origin": "choice",
     "outcome": "choice",
     "decision": "choice",
@@ -264,7 +259,6 @@ PARAMETERS: dict[str, str] = {
     "against": "head",
 }
 ELSEWHERE: dict[str, str] = {
-    "restart_snapshot.state": "no snapshot",
     "settle_recovery.evidence": "needed evidence",
     "reap_owner.evidence": "needed evidence",
     # The same name takes something else here.

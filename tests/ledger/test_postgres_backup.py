@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from backups import BACKUPS, TOLD, back_up, new_place
+from backups import BACKUPS, TOLD, back_up, new_place, second
+from clients import client
 from log_invariants import LogChecker
 from tenure import (
     Authority,
@@ -234,9 +235,28 @@ def test_a_floor_that_is_not_above_is_refused(
     assert max(one.generation for one in handed_out) < 1000
 
 
+def test_a_database_made_from_another_is_a_copy_and_a_renamed_one_is_not() -> None:
+    place = second().url
+    one, two, three = (
+        place.replace("///postgres", f"///{name}") for name in ("one", "two", "three")
+    )
+    with client(f"{place}&schema=public") as by_hand:
+        by_hand.execute("CREATE DATABASE one")
+        with open_ledger(one) as ledger:
+            ledger.claim(HELD, "a", "host")
+        by_hand.execute("CREATE DATABASE two TEMPLATE one")
+        by_hand.execute("ALTER DATABASE one RENAME TO three")
+    with open_ledger(three) as ledger:
+        assert ledger.accept(HELD, "m1", "inbox") > 1
+    with open_ledger(two) as ledger, pytest.raises(StoreUnavailable, match="a copy"):
+        ledger.accept(HELD, "m1", "inbox")
+
+
 def test_the_ledgers_own_record_is_nobody_elses(tmp_path: Path) -> None:
     with open_ledger(f"sqlite:///{tmp_path}/relay.db") as ledger:
         own = OwnerRef("tenure.ledger", "restored")
         with pytest.raises(InvalidInput, match="the ledger's own"):
             ledger.claim(own, "a", "host")
+        with pytest.raises(InvalidInput, match="room for what comes"):
+            ledger.restored("ann", above=2**60)
         assert ledger.claim(HELD, "a", "host").generation == 1

@@ -183,7 +183,9 @@ def test_the_printed_grants_are_all_that_a_writer_needs(
         script = store.missing()
         store.setup()
     grants = [line[3:] for line in script.splitlines() if line.startswith("-- GRANT")]
-    for grant in grants[:-1]:
+    for grant in grants:
+        if "TO reader" in grant or "UPDATE ON" in grant:
+            continue
         by_hand.execute(grant.replace("TO writer", f"TO {role}").encode())
     theirs = url.replace("user=postgres", f"user={role}")
     with open_ledger(theirs) as ledger:

@@ -97,6 +97,6 @@ def _undump(kind: str, url: str, made: Path) -> str:
 
 
 def _run(tool: str, *arguments: str) -> None:
-    command = [postgres.binaries() / tool, *arguments]
+    command = [str(postgres.binaries() / tool), *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

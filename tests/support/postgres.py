@@ -97,18 +97,9 @@ class Server:
 
     def start(self, owner: int) -> None:
         """Make the database and start the server; it ends with the owner's process."""
-        found = self._reachable(binaries())
-        if os.geteuid() == 0:
-            os.chown(self.folder, NOBODY, NOBODY)
         if not self.data.exists():
-            options = ("--username=postgres", "--auth=trust", "--encoding=UTF8")
-            subprocess.run(
-                [found / "initdb", "-D", self.data, "--locale=C", *options],
-                check=True,
-                capture_output=True,
-                cwd=self.folder,
-                **_as_nobody(),
-            )
+            self.make()
+        found = self._reachable(binaries())
         settings = {**_SETTINGS, "unix_socket_directories": str(self.folder)}
         command = [str(found / "postgres"), "-D", str(self.data)]
         for name, value in settings.items():
@@ -127,6 +118,27 @@ class Server:
                 cwd=self.folder,
             )
         until(self._answers)
+
+    def make(self, template: Server | None = None) -> None:
+        """Make the data, anew or as those of another server that never ran."""
+        if template is None:
+            options = ("--username=postgres", "--auth=trust", "--encoding=UTF8")
+            self.run("initdb", "-D", self.data, "--locale=C", *options)
+        else:
+            self.run("cp", "-r", "-p", template.data, self.data)
+
+    def run(self, program: str, *options: str | Path) -> None:
+        """Run a program, one of its own if it has it, as the user of the server."""
+        found = self._reachable(binaries())
+        if os.geteuid() == 0:
+            os.chown(self.folder, NOBODY, NOBODY)
+        subprocess.run(
+            [found / program if (found / program).exists() else program, *options],
+            check=True,
+            capture_output=True,
+            cwd=self.folder,
+            **_as_nobody(),
+        )
 
     def _reachable(self, found: Path) -> Path:
         """Return the binaries where the server's user may run them."""

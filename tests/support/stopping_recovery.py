@@ -12,6 +12,7 @@ from tenure import (
     Ledger,
     OwnerRef,
     RuntimeRestartReactionLoopState,
+    recover,
     recover_each,
 )
 from tenure_ledger.methods.recovering import RecoveryWriter, Seen
@@ -25,6 +26,7 @@ __all__ = [
     "S1",
     "S2",
     "S3",
+    "TOGETHER",
     "WRITES",
     "D",
     "open_live",
@@ -36,6 +38,8 @@ S1, S2, S3 = (OwnerRef("session", f"ses_{number}") for number in (1, 2, 3))
 C1, D = OwnerRef("subagent", "c1"), OwnerRef("subagent", "d")
 WRITES = (S1, C1, D, S2)
 """What the run settles, in its order; ``ses_3`` only waits for its next term."""
+TOGETHER = ((S1, S2), (C1,), (D,))
+"""What shares a commit in `recover`: none is above another."""
 POINTS = (
     "before BEGIN",
     "between two events",
@@ -79,8 +83,11 @@ def prepare(path: str) -> None:
     stop("prepared")
 
 
-def stop_in(path: str, write: int, point: str) -> None:
-    """Recover, and stop at the point of that write (0: the first)."""
+def stop_in(path: str, write: int, point: str, *, together: bool = False) -> None:
+    """Recover, and stop at the point of that write (0: the first).
+
+    Each owner is written alone, or ``together`` with those that share its commit.
+    """
     ledger, store = open_live(path)
     ledger.head()
     settle, count = RecoveryWriter.settle, iter(range(len(WRITES)))
@@ -91,6 +98,9 @@ def stop_in(path: str, write: int, point: str) -> None:
         return settle(writer, seen)
 
     setattr(RecoveryWriter, "settle", armed)  # noqa: B010  mypy forbids a method
-    for _ in recover_each(ledger):
-        pass
+    if together:
+        recover(ledger)
+    else:
+        for _ in recover_each(ledger):
+            pass
     stop("nowhere")

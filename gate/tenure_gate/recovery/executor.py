@@ -24,6 +24,7 @@ from tenure_gate.recovery.steps import (
     TimeOutJob,
     Unstarted,
 )
+from tenure_ledger.decisions.restart import covering
 from tenure_ledger.errors import (
     AlreadyDecided,
     AlreadyStripped,
@@ -31,6 +32,7 @@ from tenure_ledger.errors import (
     StaleCheckpoint,
 )
 from tenure_ledger.folds.executions import Execution
+from tenure_ledger.folds.recovery import CANCELLING
 from tenure_ledger.ledger import Ledger
 from tenure_ledger.values import (
     Authority,
@@ -138,13 +140,17 @@ class _Execution:
             case Unstarted():
                 await self._queue_each(step.keys)
             case RunJob():
-                await self.host.run_job(step)
+                keys = await self._wanted(step.keys)
+                if keys or not step.keys:
+                    await self.host.run_job(step._replace(keys=keys))
             case DropJob():
                 await self._clear("finished")
             case TimeOutJob():
                 await self._time_out(step)
             case GoOn():
-                await self.host.go_on(step)
+                keys = await self._wanted(step.keys)
+                if keys or not step.keys:
+                    await self.host.go_on(step._replace(keys=keys))
             case _:
                 await self.calls.do(step)
 
@@ -164,7 +170,7 @@ class _Execution:
         keys = [part.message_id for part in (step.submission, *step.absorbed)]
         known = {key: await self._execution(key) for key in keys}
         if step.admitted:
-            wanted = {key for key, one in known.items() if one is None or one.open}
+            wanted = await self._wanted(tuple(keys))
             parts = tuple(one for one in step.absorbed if one.message_id in wanted)
             if keys[0] in wanted:
                 await self.host.queue(step._replace(absorbed=parts))
@@ -193,6 +199,16 @@ class _Execution:
         )
         if rest:
             await self.host.queue(Unstarted(rest))
+
+    async def _wanted(self, keys: tuple[str, ...]) -> tuple[str, ...]:
+        """Return these without what has ended, or was cancelled, meanwhile."""
+        state = await asyncio.to_thread(self.ledger.fresh_state, self.owner)
+        known = [(key, state.executions.by_key.get(key)) for key in keys]
+        return tuple(
+            key
+            for key, one in known
+            if one is None or (one.open and not covering(state, one) & CANCELLING)
+        )
 
     async def _execution(self, message_id: str) -> Execution | None:
         return await asyncio.to_thread(

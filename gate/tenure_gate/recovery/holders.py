@@ -9,6 +9,7 @@ step 0.
 from __future__ import annotations
 
 import os
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
@@ -41,6 +42,7 @@ def holder_of_process(_owner: OwnerRef, process: str | None) -> HolderAnswer:
     return _there(int(theirs["pid"]), theirs["start"])
 
 
+@lru_cache(maxsize=256)
 def _parts(name: str) -> dict[str, str]:
     """Return the parts of a process's name; empty when it is none of ours."""
     pairs = [part.partition("=") for part in name.split(";")]

@@ -145,14 +145,15 @@ class Run:
         self._done.add(owner.stream)
         results: _Results = []
         try:
-            if self._group and self._waits_above(owner):
+            state = self._writer.state(owner)
+            if self._group and self._waits_above(owner, state):
                 yield from self._settle_group()
-            found = self._look(owner, named=named)
+            found = self._look(owner, state, named=named)
             if isinstance(found, _Looked):
                 self._group[owner.stream] = found
             else:
                 results = found
-                self._children_of(self._writer.state(owner))
+                self._children_of(state)
                 if not results:
                     self._idle.add(owner)
         except Exception as error:  # noqa: BLE001  the others are settled
@@ -164,7 +165,9 @@ class Run:
         if len(self._group) >= self._together:
             yield from self._settle_group()
 
-    def _waits_above(self, owner: OwnerRef) -> bool:
+    def _waits_above(self, owner: OwnerRef, state: State) -> bool:
+        if state.ownership.parent is None:
+            return False
         chain = line(owner, self._writer.state)
         return any(at.stream in self._group for at, _ in chain)
 
@@ -219,9 +222,10 @@ class Run:
         left.sort(key=lambda child: child.version)
         self._left.extend(child.ref for child in left)
 
-    def _look(self, owner: OwnerRef, *, named: bool) -> _Looked | _Results:
+    def _look(
+        self, owner: OwnerRef, state: State, *, named: bool
+    ) -> _Looked | _Results:
         """Return what is to be settled, or what is so without that."""
-        state = self._writer.state(owner)
         refusal = blocked(state, owner)
         if refusal is not None:
             return [Skipped(owner, refusal.kind.code, refusal.text)]

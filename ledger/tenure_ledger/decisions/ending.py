@@ -39,6 +39,8 @@ class Ending(NamedTuple):
     """Why it must not run again: reasons of `ReplayReason`, and a failed assertion."""
     generation: int = 0
     """The generation that ended."""
+    things: tuple[tuple[OwnerRef, Ending], ...] = ()
+    """What the holder used, and what was left behind there."""
 
 
 def leads(state: State, keys: tuple[str, ...]) -> tuple[str, ...]:
@@ -172,14 +174,20 @@ def default_boundary(state: State) -> Boundary | None:
     return Boundary(last.key)
 
 
-def release(work: Work, owner: OwnerRef, author: str, before: Ownership) -> None:
-    """Release the agent that held the owner, and end the holdings of its things."""
-    end_things(work, owner, author, before)
+def release(
+    work: Work, owner: OwnerRef, author: str, before: Ownership
+) -> tuple[tuple[OwnerRef, Ending], ...]:
+    """Release the agent that held the owner, and end the holdings of its things.
+
+    Return what was left behind at each of these.
+    """
+    left = end_things(work, owner, author, before)
     if before.agent_id is not None:
         stream = agent_stream(before.agent_id)
         if work.states[stream].agent.owner == owner:
             envelope = work.by(author, before.generation)
             work.add(stream, e.AgentReleased(**envelope, owner=owner))
+    return left
 
 
 def things(own: Ownership) -> list[OwnerRef]:
@@ -188,11 +196,15 @@ def things(own: Ownership) -> list[OwnerRef]:
     return [child.ref for child in sorted(used, key=lambda child: child.version)]
 
 
-def end_things(work: Work, owner: OwnerRef, author: str, before: Ownership) -> None:
+def end_things(
+    work: Work, owner: OwnerRef, author: str, before: Ownership
+) -> tuple[tuple[OwnerRef, Ending], ...]:
     """Revoke each live thing in its own stream, so that its version is the fence.
 
     One that is quarantined or too new is revoked too: its stream is folded later.
+    Return what was left behind at each, all down.
     """
+    left: list[tuple[OwnerRef, Ending]] = []
     for thing in things(before):
         state = work.state(thing)
         own = state.ownership
@@ -202,7 +214,8 @@ def end_things(work: Work, owner: OwnerRef, author: str, before: Ownership) -> N
             continue
         envelope = work.by(author, own.generation)
         if not frozen:
-            close_term(work, thing, envelope)
+            left.append((thing, close_term(work, thing, envelope)))
         revoked = e.AuthorityRevoked(**envelope, ends_holding=True)
         work.add(thing.stream, revoked)
-        end_things(work, thing, author, own)
+        left += end_things(work, thing, author, own)
+    return tuple(left)

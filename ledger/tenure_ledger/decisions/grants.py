@@ -170,8 +170,7 @@ def forced_cut(work: Work, owner: OwnerRef, author: str) -> Ending:
     ending = close_term(work, owner, envelope)
     cut = e.RetirementCut(**envelope, outcome="forced")
     work.add(owner.stream, cut)
-    release(work, owner, author, own)
-    return ending
+    return ending._replace(things=release(work, owner, author, own))
 
 
 def give(work: Work, grant: Grant) -> Granted:
@@ -188,10 +187,10 @@ def give(work: Work, grant: Grant) -> Granted:
     if _needs_cut(work, grant, goes_on=goes_on):
         ending = forced_cut(work, owner, grant.author)
     elif goes_on:
-        end_things(work, owner, grant.author, before)
+        ending = Ending((), things=end_things(work, owner, grant.author, before))
     elif before.status == "imported":
         clear_checkpoint(work, owner, work.by(grant.author, before.generation))
-        release(work, owner, grant.author, before)
+        ending = Ending((), things=release(work, owner, grant.author, before))
     authority = append_grant(work, grant, before)
     if grant.agent_id is not None and not goes_on:
         stream = agent_stream(grant.agent_id)

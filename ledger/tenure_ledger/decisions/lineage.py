@@ -18,13 +18,16 @@ def line(
     Where ``state_of`` knows no state it is None, and the way ends: who is above is not
     known. A stored history may name an owner as its own ancestor; the way ends there.
     """
-    seen: set[OwnerRef] = set()
-    at: OwnerRef | None = owner
-    while at is not None and at not in seen:
-        seen.add(at)
+    state = state_of(owner)
+    yield owner, state
+    seen = {owner.stream}
+    while state is not None and state.ownership.parent is not None:
+        at = state.ownership.parent
+        if at.stream in seen:
+            return
+        seen.add(at.stream)
         state = state_of(at)
         yield at, state
-        at = None if state is None else state.ownership.parent
 
 
 def known_line(

@@ -11,8 +11,10 @@ from tenure_ledger.decisions.work import States, Work
 from tenure_ledger.folds.notices import LATE_RESULT
 from tenure_ledger.values import OwnerRef
 
-__all__ = ["listener", "notice_id", "tell", "tell_at", "tell_late"]
+__all__ = ["listener", "notice_id", "tell", "tell_at", "tell_late", "tell_of_things"]
 
+REVOKED = "authority_revoked"
+"""The event type of a notice about a thing whose holding ended with its parent's."""
 _NO_OUTPUT: Mapping[str, e.FactKind] = {"failed": "failed", "cancelled": "cancelled"}
 """Late outcomes that are told as what they are; all others completed something."""
 
@@ -31,6 +33,17 @@ def tell(
     """
     if ending.facts or ending.reasons:
         tell_at(work, owner, owner, author, ending, event_type)
+    tell_of_things(work, owner, author, ending)
+
+
+def tell_of_things(work: Work, at: OwnerRef, author: str, ending: Ending) -> None:
+    """Issue the notices of what an ending left behind at the things that were used.
+
+    A thing reads nothing, so they wait where the ending itself is told.
+    """
+    for thing, left in ending.things:
+        if left.facts:
+            tell_at(work, at, thing, author, left, REVOKED)
 
 
 def tell_at(

@@ -129,7 +129,7 @@ def decide_retire(
     )
     at = work.add(owner.stream, cut, handover)
     author = own.holder
-    release(work, owner, author, own)
+    ending = ending._replace(things=release(work, owner, author, own))
     notices.tell(work, owner, author, ending, "retirement_cut")
     return work.decided(At(at))
 
@@ -178,7 +178,7 @@ def decide_terminate(
     )
     at = work.add(owner.stream, ended)
     author = own.holder
-    release(work, owner, author, own)
+    ending = ending._replace(things=release(work, owner, author, own))
     notices.tell(work, owner, author, ending, command.event_type)
     return work.decided(At(at))
 

@@ -11,7 +11,15 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from tenure_ledger import events as e
-from tenure_ledger.decisions.work import At, Context, Decided, States, Work, stopped
+from tenure_ledger.decisions.work import (
+    At,
+    Context,
+    Decided,
+    Envelope,
+    States,
+    Work,
+    stopped,
+)
 from tenure_ledger.errors import InvalidInput, Rejection, refuse
 from tenure_ledger.values import RESTORED, OwnerRef
 
@@ -55,7 +63,7 @@ def decide_raise_floor(
         )
     work = Work(states, context)
     envelope = work.by(command.author, floor)
-    granted = {**envelope, "event_id": context.new_id, "floor": floor - 1}
+    granted: Envelope = {**envelope, "event_id": context.new_id, "floor": floor - 1}
     given: e.OwnershipClaimed | e.GenerationAdvanced
     if own.status == "absent":
         given = e.OwnershipClaimed(**granted)

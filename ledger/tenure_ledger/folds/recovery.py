@@ -81,10 +81,11 @@ class Recovery(Value, frozen=True):
         A bar covers what was accepted or admitted at a lower version; what a later term
         admits anew is a new execution.
         """
-        if not known.open:
+        keyed = self.key_bars.get(known.key, ())
+        if not known.open or not (self.stream_bars or keyed):
             return []
         found = [Bar(*pair) for pair in self.stream_bars.items()]
-        found.extend(self.key_bars.get(known.key, ()))
+        found.extend(keyed)
         return sorted(
             {bar for bar in found if bar.version > known.since},
             key=lambda bar: (bar.version, bar.reason),

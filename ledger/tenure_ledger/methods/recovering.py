@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from tenure_ledger.bodies import body_digest
+from tenure_ledger.collecting import collecting_later
 from tenure_ledger.decisions.recovering.command import Answers, SettleRecovery
 from tenure_ledger.decisions.recovering.reaping import Reap
 from tenure_ledger.decisions.work import Outcome, Recovered
@@ -78,7 +79,8 @@ class RecoveryWriter:
                 commands.append(problem)
         asked = [one for one in commands if isinstance(one, SettleRecovery)]
         if self._instead is None:
-            answers = iter(self._shell.run_each(asked))
+            with collecting_later():
+                answers = iter(self._shell.run_each(asked))
         else:
             answers = iter([self._preview(command) for command in asked])
         return [

@@ -46,7 +46,8 @@ def open_store(
     scheme, separator, rest = url.partition("://")
     place, _, query = rest.partition("?")
     if not separator:
-        raise InvalidInput(f"{url!r} is not a URL: give {_FORMS}.")
+        shown = "What was given" if "@" in url or "password" in url else f"{url!r:.200}"
+        raise InvalidInput(f"{shown} is not a URL: give {_FORMS}.")
     if scheme == "sqlite":
         path, durability = _path(url, place), _durability(query)
         try:

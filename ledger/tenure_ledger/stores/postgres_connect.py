@@ -68,7 +68,9 @@ class Connector:
             except (ConnectionLost, ServerError, StoreUnavailable) as problem:
                 problems.append(problem)
         if not found:
-            raise problems[-1]
+            # Of those that answered one learns more.
+            told = [one for one in problems if isinstance(one, StoreUnavailable)]
+            raise (told or problems)[-1]
         found.sort(key=lambda one: one.timeline)
         chosen = found.pop()
         for other in found:

@@ -29,6 +29,7 @@ COMMIT = Call("COMMIT")
 _ROLLBACK = Call("ROLLBACK")
 _HOLD = sql("hold")
 _TRY_HOLD = sql("try_hold")
+_HOLD_SHARED = sql("hold_shared")
 _LOCK_TIMEOUT = sql("lock_timeout")
 
 _GRACE_SECONDS = 0.5
@@ -131,6 +132,10 @@ class Exchange:
     def hold(self, what: str, *, waits: bool = True) -> Call:
         """Return the call that locks something of this ledger until the end."""
         return Call(_HOLD if waits else _TRY_HOLD, [self.key(what)], [0])
+
+    def share(self, what: str) -> Call:
+        """Return the call that keeps others from holding it, until the end."""
+        return Call(_HOLD_SHARED, [self.key(what)], [0])
 
     def line(self, stream: str) -> bytes:
         """Return the lock in which one waits for a stream."""

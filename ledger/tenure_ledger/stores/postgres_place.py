@@ -39,6 +39,7 @@ def place_of(url: str) -> Place:
     ``durability=normal`` a commit does not wait for the disk.
     """
     base, _, query = url.partition("?")
+    _check_secret(base, query)
     ours: dict[str, str] = {}
     rest: list[str] = []
     for option in filter(None, query.split("&")):
@@ -59,8 +60,11 @@ def place_of(url: str) -> Place:
     try:
         parsed = pq.Conninfo.parse("?".join([base, "&".join(rest)]).encode())
     except (Error, UnicodeEncodeError) as error:
+        why = str(error).strip()
+        if "@" in base or "password" in query:
+            why = "what is wrong is not shown, since it may be the password"
         raise InvalidInput(
-            f"This is no URL of PostgreSQL ({str(error).strip()}): give {_FORM}."
+            f"This is no URL of PostgreSQL ({why}): give {_FORM}."
         ) from None
     settings = {
         one.keyword.decode(): one.val.decode() for one in parsed if one.val is not None
@@ -75,6 +79,21 @@ def place_of(url: str) -> Place:
         f"schema {schema} of {database} on {host}",
         durability == "full",
     )
+
+
+def _check_secret(base: str, query: str) -> None:
+    """Refuse a URL in which a part of a password would be taken for something else.
+
+    Hosts, ports and databases are named in messages; passwords are not.
+    """
+    authority, _, path = base.partition("://")[2].partition("/")
+    keys = [option.partition("=")[0] for option in query.split("&")]
+    if authority.count("@") > 1 or "@" in path or any("@" in key for key in keys):
+        raise InvalidInput(
+            "An @ in a user's name, a password or a database is written %40 in a URL, "
+            "and / is %2F, ? is %3F. Better still, keep the password out of it: in "
+            "libpq's password file, or PGPASSWORD."
+        )
 
 
 def _each_host(settings: dict[str, str]) -> Iterator[dict[str, str]]:

@@ -106,8 +106,9 @@ def missing(wire: Wire, place: Place, tables: Tables, deadline: float) -> str:
     body = "\n\n".join(["BEGIN;", path, _script(found, tables, place), *keep])
     if new and found.version:
         body += "\n\n-- Then make the rows of the new tables: tenure rebuild"
-    grants = sql("grants").replace("{schema}", quote(place.schema))
-    grants = grants.replace("{tables}", ", ".join(spec.name for spec in tables.kept))
+    schema = quote(place.schema)
+    kept = ", ".join(f"{schema}.{spec.name}" for spec in tables.kept)
+    grants = sql("grants").replace("{schema}", schema).replace("{tables}", kept)
     return f"{body}\n\nCOMMIT;\n\n{grants}\n"
 
 

@@ -76,6 +76,12 @@ class Tables:
         """Say whether every writer writes it."""
         return any(spec.name == table for spec in self.kept)
 
+    def part(self, table: str, where: Mapping[str, Column]) -> str | None:
+        """Return which part of the table these rows are, None: any (`TableSpec`)."""
+        column = self._spec(table).apart
+        value = where.get(column) if column is not None else None
+        return None if value is None else str(value)
+
     def check_all_kept(self, name: str) -> None:
         """Raise StoreUnavailable if a command would leave tables behind its events."""
         if self.lacking:

@@ -177,15 +177,8 @@ class PostgresUnit:
         self._go_on()
         query = self._tables.select(table, where)
         self._flush()
-        held = f"table {table}"
-        calls = [query]
-        if held not in self._held:
-            lock = Call(f"LOCK TABLE {quote(table)} IN SHARE MODE")
-            if not self._tables.is_kept(table):
-                lock = self._exchange.hold(held)
-            calls.insert(0, lock)
+        calls = [*self._table_locks(table, where), query]
         results = self._send(calls)
-        self._held.add(held)
         return list(rows(results[-1]))
 
     def add(
@@ -315,6 +308,22 @@ class PostgresUnit:
             assert isinstance(hashed, bytes)  # noqa: S101  its column
             return version, hashed
         return None
+
+    def _table_locks(self, table: str, where: Mapping[str, Column]) -> list[Call]:
+        """Return the calls that keep the rows as they are, unless that was done."""
+        whole = f"table {table}"
+        if whole in self._held:
+            return []
+        if self._tables.is_kept(table):
+            self._held.add(whole)
+            return [Call(f"LOCK TABLE {quote(table)} IN SHARE MODE")]
+        part = self._tables.part(table, where)
+        held = whole if part is None else f"{whole} {part}"
+        if held in self._held:
+            return []
+        self._held.add(held)
+        shared = [] if part is None else [self._exchange.share(whole)]
+        return [*shared, self._exchange.hold(held)]
 
     def _wait_in_line(self, stream: str) -> bool:
         """Hold the stream if it is fought over; say whether it must be asked for."""

@@ -116,10 +116,10 @@ class Wire:
         """Say whether the server has ended what nobody was using."""
         if self.broken:
             return True
-        if not self._poll.poll(0):
-            return False
         try:
-            self._raw.consume_input()
+            # What it said last, and then that it said its last.
+            while not self.broken and self._poll.poll(0):
+                self._raw.consume_input()
         except Error:
             return True
         return self.broken

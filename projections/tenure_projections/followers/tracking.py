@@ -32,10 +32,12 @@ class Parked(NamedTuple):
 
 _spec = partial(spec, package="tenure_projections.followers")
 
-FOLLOWERS = _spec("followers", "name position tables_json", "name")
+FOLLOWERS = _spec("followers", "name position tables_json", "name")._replace(
+    apart="name"
+)
 PARKED = _spec(
     "parked_streams", "follower stream position version error", "follower stream"
-)
+)._replace(apart="follower")
 
 
 class Tracking(NamedTuple):

@@ -58,12 +58,17 @@ class Work:
         self._tracking = Tracking.of(self.name, self._tables)
         self._turns = Turns(self.name)
         self._defined = False
+        self._on_record = False
+        """Whether it was on record when somebody looked last."""
 
     def saved(self) -> int:
         """Return the saved position. Raises `InvalidInput` for another's tables."""
         self._define()
         with self._store.snapshot() as snapshot:
-            return self._tracking.position(snapshot.rows(FOLLOWERS.name))
+            rows = list(snapshot.rows(FOLLOWERS.name))
+        position = self._tracking.position(rows)
+        self._on_record = any(row[0] == self.name for row in rows)
+        return position
 
     def rows(
         self, table: str, values: Mapping[str, Column]
@@ -186,7 +191,13 @@ class Work:
             self._defined = True
 
     def _begin(self, unit: Unit) -> _Begun:
-        position = self._tracking.position(unit.rows(FOLLOWERS.name, {}))
+        # Who is on record already waits only for others of the same name.
+        known = self._on_record
+        records = unit.rows(FOLLOWERS.name, {"name": self.name} if known else {})
+        if known and not records:
+            self._on_record = False
+            raise Moved
+        position = self._tracking.position(records)
         rows = unit.rows(PARKED.name, {"follower": self.name})
         return _Begun(unit, position, self._tracking.parked(rows))
 

@@ -40,6 +40,7 @@ Key = tuple[Column, ...]
 Body = Callable[[str, str], bytes | None]
 """Takes a stream and a digest; returns the stored body, or None."""
 
+_readable = json.JSONEncoder(ensure_ascii=False, sort_keys=True).encode
 _quoted = msgspec.json.Encoder().encode
 _MOMENT_CHARACTERS = len("2026-01-01T12:30:15.123456Z")
 
@@ -135,4 +136,4 @@ def milliseconds(at: datetime) -> int:
 
 def readable(value: Json) -> str:
     """Return JSON for people: sorted, spaced, nothing escaped that need not be."""
-    return json.dumps(value, ensure_ascii=False, sort_keys=True)
+    return _readable(value)

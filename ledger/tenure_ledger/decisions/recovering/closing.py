@@ -66,12 +66,13 @@ def close_owner(work: Work, owner: OwnerRef, author: str, why: Closing) -> Owner
             **envelope, event_type=why.event_type, terminal_status=why.status
         )
         work.add(owner.stream, ended)
-    release(work, owner, author, own)
+    things = release(work, owner, author, own)
     told = notices.listener(work.states, owner)
     facts = [_kept(fact, why.kept) for fact in (*facts, *ending.facts)]
     told_of = under_reasons(facts, why.reasons, covers)
-    left = Ending(told_of, why.reasons, own.generation)
+    left = Ending(told_of, why.reasons, own.generation, things)
     notices.tell_at(work, told, owner, author, left, why.event_type)
+    notices.tell_of_things(work, told, author, left)
     return told
 
 

@@ -1,8 +1,11 @@
 -- What a role needs that uses the ledger and makes no tables ("writer" is its name):
 -- GRANT USAGE ON SCHEMA {schema} TO writer;
 -- GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO writer;
--- GRANT INSERT ON stored_events, commands TO writer;
--- GRANT INSERT, DELETE ON payloads TO writer;
+-- GRANT INSERT ON {schema}.stored_events, {schema}.commands TO writer;
+-- GRANT INSERT, DELETE ON {schema}.payloads TO writer;
 -- GRANT INSERT, UPDATE, DELETE ON {tables} TO writer;
 -- Only `tenure rebuild` needs this too; triggers keep the events as they are:
--- GRANT UPDATE ON stored_events TO writer;
+-- GRANT UPDATE ON {schema}.stored_events TO writer;
+-- What a role needs that only looks ("reader"); no bodies without SELECT ON payloads:
+-- GRANT USAGE ON SCHEMA {schema} TO reader;
+-- GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO reader;
