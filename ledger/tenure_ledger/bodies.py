@@ -122,7 +122,7 @@ def _is_plain(value: object) -> bool:
     size = 0
     while waiting:
         item, depth = waiting.pop()
-        kind = type(item)
+        kind = type(item)  # pyright: ignore[reportUnknownVariableType]
         size += 2 + len(item) if kind is str else 2
         if size > BODY_BYTES_MAX or depth > DEPTH_MAX:
             return False

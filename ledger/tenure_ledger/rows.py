@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol
 
-from tenure_ledger.errors import Corrupt
+from tenure_ledger.errors import Corrupt, StoreUnavailable
 
 __all__ = [
     "GENESIS",
@@ -24,6 +24,7 @@ __all__ = [
     "Doubtful",
     "EventRow",
     "Fill",
+    "Interrupted",
     "Row",
     "RowChange",
     "RowRefused",
@@ -227,6 +228,10 @@ class RowRefused(Corrupt):
 
 class Conflict(Exception):  # noqa: N818  never leaves the shell
     """Somebody else wrote one of the versions first: load and decide again."""
+
+
+class Interrupted(StoreUnavailable):
+    """The connection was lost before a commit was sent: nothing was written."""
 
 
 class Doubtful(Exception):  # noqa: N818  never leaves the shell

@@ -30,6 +30,7 @@ from tenure_ledger.errors import (
     OutcomeUnknown,
     Refused,
     Rejection,
+    StoreUnavailable,
     refuse,
 )
 from tenure_ledger.folds.stream import State
@@ -40,6 +41,7 @@ from tenure_ledger.rows import (
     CommandRow,
     Conflict,
     Doubtful,
+    Interrupted,
     RowChange,
     Store,
     Unit,
@@ -163,7 +165,7 @@ class Shell:
         while waiting:
             try:
                 self._attempt(waiting)
-            except (Conflict, Doubtful) as problem:
+            except (Conflict, Doubtful, Interrupted) as problem:
                 waiting = _to_try_again(problem, waiting)
             except BaseException as problem:
                 if len(waiting) == 1:
@@ -284,9 +286,13 @@ class Shell:
         return states
 
 
-def _to_try_again(problem: Conflict | Doubtful, jobs: list[Job]) -> list[Job]:
+def _to_try_again(
+    problem: Conflict | Doubtful | Interrupted, jobs: list[Job]
+) -> list[Job]:
     """Return the jobs to try again; tell those whose deadline has come what is so."""
-    late = Contended("other writers were faster until the deadline: call again")
+    late: Fault = Contended("other writers were faster until the deadline: call again")
+    if isinstance(problem, Interrupted):
+        late = StoreUnavailable(str(problem))
     again: list[Job] = []
     for job in jobs:
         job.doubtful = job.doubtful or isinstance(problem, Doubtful)

@@ -61,7 +61,8 @@ class Asking:
             except Fault as fault:
                 # What this call says is of this call alone.
                 if not doubtful:
-                    self.teller.say("failed", *told, type(fault).__name__)
+                    why = " ".join(f"{type(fault).__name__}: {fault}"[:240].split())
+                    self.teller.say("failed", *told, why)
                     return None
             else:
                 what = str(answer)

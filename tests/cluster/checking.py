@@ -17,7 +17,7 @@ from tenure import Event, OwnerRef, Recorded, open_ledger
 from tenure_ledger.events import LateResult
 from witness import violations
 
-__all__ = ["Found", "Told", "check", "told"]
+__all__ = ["LATE_SECONDS", "Found", "Told", "check", "compared", "told"]
 
 LATE_SECONDS = 1.0
 
@@ -116,10 +116,10 @@ def check(url: str, folder: Path) -> Found:
             if ledger.owner(OwnerRef(kind, name)).status == "quarantined":
                 broken.append(f"{stream} is quarantined")
         head = ledger.head()
-    return _compared(log, known, broken, head.to_json())
+    return compared(log, known, broken, head.to_json())
 
 
-def _compared(log: list[Recorded], known: Told, broken: list[str], head: str) -> Found:
+def compared(log: list[Recorded], known: Told, broken: list[str], head: str) -> Found:
     slow, decided_at = known.held_up(), dict[str, float]()
     at: dict[str, list[tuple[str, str]]] = {}
     first: Counter[str] = Counter()

@@ -222,7 +222,7 @@ class Cluster:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-_started: list[subprocess.Popen[bytes]] = []
+_started: list[subprocess.Popen[Any]] = []
 
 
 def children(parent: int) -> list[int]:

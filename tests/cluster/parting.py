@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from functools import partial
 
 import psycopg
 
@@ -22,16 +23,20 @@ def part(cluster: Cluster) -> None:
     others = [node for node in cluster.nodes if node != first]
     caught_up = f"SELECT pg_last_wal_replay_lsn() >= '{written}'::pg_lsn"
     for node in others:
-        until(lambda node=node: value(node, caught_up))
+        until(partial(value, node, caught_up))
     for node in cluster.nodes:
         pid = cluster.pid(node.name)
         os.kill(pid, signal.SIGKILL)
-        until(lambda pid=pid: not is_there(pid))
+        until(partial(_is_gone, pid))
     for node in cluster.nodes:
         _wait_for_none(node)
     for node in others:
         value(node, "SELECT pg_promote(wait => false)")
-        until(lambda node=node: timeline(node))
+        until(partial(timeline, node))
+
+
+def _is_gone(pid: int) -> bool:
+    return not is_there(pid)
 
 
 def _wait_for_none(node: Node) -> None:

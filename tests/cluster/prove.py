@@ -1,9 +1,9 @@
 """Five failovers of a real cluster under load, and one that must lose.
 
-`make prove-cluster` runs it. First the control: commits that wait for no standby, and a leader that dies while its
-standbys lag. What the check finds missing there shows that it can find it. Then the
-same cluster with synchronous commits, and five failovers in which nothing may be
-missing, on any node.
+`make prove-cluster` runs it. First the control: commits that wait for no standby, and a
+leader that dies while its standbys lag. What the check finds missing there shows that
+it can find it. Then the same cluster with synchronous commits, and five failovers in
+which nothing may be missing, on any node.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from threading import Event
 from time import monotonic
@@ -29,7 +30,7 @@ from failures import FAILURES
 from nodes import Cluster
 from overseeing import await_whole, set_mode
 from parting import part
-from showing import faults, show
+from showing import IMPATIENT, faults, show
 from telling import Teller
 from tenure import Authority, OwnerRef, open_ledger
 from tools import Missing, found
@@ -89,8 +90,7 @@ def failovers(cluster: Cluster, folder: Path) -> tuple[list[Round], list[str]]:
         for role, name in (
             ("writer", "w1"),
             ("writer", "w2"),
-            ("impatient", "w3"),
-            ("impatient", "w4"),
+            *(("impatient", name) for name in IMPATIENT),
             ("relayer", "relayer"),
             ("hunter", "hunter"),
         ):
@@ -109,8 +109,9 @@ def failovers(cluster: Cluster, folder: Path) -> tuple[list[Round], list[str]]:
 
 def an_ended_authority(url: str, folder: Path) -> Authority:
     """Return an authority whose term was cut and succeeded."""
-    ask = Asking(Teller(folder, "prove"), Event(), gives_up=False)
-    with open_ledger(url, process="prove") as ledger:
+    teller = Teller(folder, "prove")
+    ask = Asking(teller, Event(), gives_up=False)
+    with closing(teller), open_ledger(url, process="prove") as ledger:
         one = ask(
             "claim",
             ENDED,
@@ -149,13 +150,12 @@ def check_every_node(cluster: Cluster, folder: Path) -> dict[str, Found]:
 def prove() -> int:
     """Run all of it; return the exit code."""
     begun = monotonic()
-    with the_only_run() as lock, tempfile.TemporaryDirectory() as scratch:
-        tools = found()
-        first, second = Path(scratch, "control"), Path(scratch, "proof")
-        first.mkdir()
-        second.mkdir()
-        cluster = Cluster(tools, lock)
+    with the_only_run() as lock:
+        cluster = Cluster(found(), lock)
+        first, second = cluster.folder / "control", cluster.folder / "proof"
         try:
+            first.mkdir()
+            second.mkdir()
             cluster.start()
             await_whole(cluster, synchronous=False)
             say(f"three nodes after {monotonic() - begun:.0f} s")
@@ -165,6 +165,10 @@ def prove() -> int:
             nodes = check_every_node(cluster, second)
             wrong += more + faults(nodes, rounds, second)
             show(rounds, nodes, second, say)
+            if wrong:
+                kept = tempfile.mkdtemp(prefix="tenure-cluster-said-")
+                shutil.copytree(second, kept, dirs_exist_ok=True)
+                wrong.append(f"what every process was told is in {kept}")
         except BaseException:
             for log in sorted(cluster.folder.glob("*.log")):
                 sys.stderr.write(f"== {log.name}\n{log.read_text()[-1500:]}\n")
@@ -177,9 +181,13 @@ def prove() -> int:
     return int(bool(wrong))
 
 
+def _end(number: int, _frame: object) -> None:
+    sys.exit(128 + number)
+
+
 def main() -> int:
     """Return the exit code: 0 only if all of it holds."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    signal.signal(signal.SIGTERM, _end)
     try:
         return prove()
     except Missing as missing:

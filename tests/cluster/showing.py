@@ -8,11 +8,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from checking import Found, Told, told
+from checking import LATE_SECONDS, Found, Told, told
 from failing_over import Round
 from telling import Said, all_said
 
-__all__ = ["faults", "show"]
+__all__ = ["IMPATIENT", "faults", "show"]
+
+IMPATIENT = ("w3", "w4")
+"""Who waits for a few seconds only."""
 
 _COLUMNS = (
     "failover",
@@ -20,7 +23,7 @@ _COLUMNS = (
     "first acknowledged after",
     "acknowledged",
     "held up",
-    "stored by an earlier try",
+    "stored long before the answer",
     "in doubt for the caller",
     "of these: answered, given up (there)",
     "refused",
@@ -65,9 +68,11 @@ def faults(nodes: dict[str, Found], rounds: list[Round], folder: Path) -> list[s
     if len({node.head for node in nodes.values()}) != 1:
         heads = {name: node.head for name, node in nodes.items()}
         wrong.append(f"the nodes have different ledgers: {heads}")
-    for one in rounds:
-        if one.failure == "frozen" and not one.two_wrote:
-            wrong.append("frozen: two servers never wrote at once")
+    wrong += [
+        "frozen: two servers never wrote at once"
+        for one in rounds
+        if one.failure == "frozen" and not one.two_wrote
+    ]
     known = told(all_said(folder))
     if not known.ended:
         wrong.append("nobody tried to act in a term that had ended")
@@ -100,6 +105,15 @@ def show(
         f"{len(known.refused)}, tries in an ended term {len(known.ended)}, in doubt "
         f"{len(known.doubtful)}"
     )
+    for name, one in known.refused.items():
+        if one.word == "failed" and one.who not in IMPATIENT:
+            sent = known.sent[name]
+            of = next((r for r, window in _windows(rounds) if window.has(sent)), None)
+            since = f"{of.failure} {sent.at - of.struck:.1f} s before" if of else "load"
+            say(
+                f"not written for one who waits as long as is usual: {sent.what}, "
+                f"{one.what} after {one.at - sent.at:.1f} s ({since})"
+            )
     what = Counter(one.what for one in lines if one.word == "looked")
     say("verdicts: " + ", ".join(f"{name} {count}" for name, count in what.items()))
 
@@ -126,11 +140,13 @@ def _row(
     given_up = doubtful & known.given_up.keys()
     there = given_up & set(some.given_up_and_there)
     failed = [s for s in known.refused.values() if s.word == "failed"]
+    answers = [s for s in known.refused.values() if s.word == "refused"]
     looks = [s.what for s in lines if s.word == "looked" and window.has(s)]
     earlier = {
         name
         for name in held_up & known.acknowledged.keys()
-        if name in some.decided_at and some.decided_at[name] < _wall(one.led)
+        if name in some.decided_at
+        and _wall(known.acknowledged[name].at) - some.decided_at[name] > LATE_SECONDS
     }
 
     def bad(what: str) -> str:
@@ -146,9 +162,7 @@ def _row(
         str(len(earlier)),
         str(len(doubtful)),
         f"{len(doubtful - given_up)}, {len(given_up)} ({len(there)})",
-        str(
-            sum(window.has(s) for s in known.refused.values()) - _count(failed, window)
-        ),
+        str(_count(answers, window)),
         str(_count(failed, window)),
         bad("lost"),
         bad("doubled"),

@@ -51,6 +51,10 @@ class Teller:
         line = [f"{monotonic():.4f}", word, command_id, stream, what]
         self._file.write("\t".join(line) + "\n")
 
+    def close(self) -> None:
+        """Write no more."""
+        self._file.close()
+
 
 def all_said(folder: Path) -> list[Said]:
     """Return the lines of all processes, in the order of time."""

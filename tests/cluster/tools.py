@@ -95,9 +95,11 @@ def _copy_packages(to: Path) -> None:
             package = distribution(name)
         except PackageNotFoundError:
             continue  # For another version, or another system.
-        for one in package.requires or ():
-            if "extra ==" not in one:
-                wanted.append(re.split(r"[^\w.-]", one, maxsplit=1)[0].lower())
+        wanted += [
+            re.split(r"[^\w.-]", one, maxsplit=1)[0].lower()
+            for one in package.requires or ()
+            if "extra ==" not in one
+        ]
         for file in package.files or ():
             if ".." not in file.parts:
                 (new / file).parent.mkdir(parents=True, exist_ok=True)
@@ -110,17 +112,18 @@ def _etcd(kept: Path) -> str:
     if here:
         return here
     program = kept / "etcd" / "usr" / "bin" / "etcd"
-    if not program.exists() and shutil.which("apt-get") and shutil.which("dpkg"):
+    apt, dpkg = shutil.which("apt-get"), shutil.which("dpkg")
+    if not program.exists() and apt and dpkg:
         # Unpacked into the folder: nothing is installed.
         with tempfile.TemporaryDirectory() as folder:
             subprocess.run(
-                ["apt-get", "download", "-qq", "etcd-server"],
+                [apt, "download", "-qq", "etcd-server"],
                 cwd=folder,
                 capture_output=True,
                 check=False,
             )
             for package in Path(folder).glob("etcd-server_*.deb"):
-                unpack = ["dpkg", "-x", str(package), str(kept / "etcd")]
+                unpack = [dpkg, "-x", str(package), str(kept / "etcd")]
                 subprocess.run(unpack, check=True, capture_output=True)
     if not program.exists():
         raise Missing(
@@ -148,9 +151,7 @@ def _postgres(kept: Path) -> Path:
 
 def _runs(command: list[str]) -> bool:
     try:
-        done = subprocess.run(
-            command, check=False, capture_output=True, cwd="/", **as_server()
-        )
-    except PermissionError:
+        subprocess.run(command, check=True, capture_output=True, cwd="/", **as_server())
+    except (PermissionError, subprocess.CalledProcessError):
         return False
-    return done.returncode == 0
+    return True

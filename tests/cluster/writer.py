@@ -209,16 +209,19 @@ class Ended:
 
     def run(self) -> None:
         """Try one thing after another. Raises Stopped."""
-        old, ledger, number = self.authority, self.ledger, 0
-        payload = RuntimeRestartReactionLoopState(consecutive_batches=1)
+        number = 0
         while True:
             number += 1
-            key = f"ended.{number}"
-            tries: list[Callable[[str], int]] = [
-                lambda one, key=key: ledger.admit(old, key, "human", command_id=one),
-                lambda one, key=key: ledger.start(old, key, command_id=one),
-                lambda one: ledger.save_checkpoint(old, payload, command_id=one),
-                lambda one: ledger.retire(old, "continue", "no", command_id=one),
-            ]
-            self.ask("ended", old.owner, tries[number % len(tries)])
+            tries = self._tries(f"ended.{number}")
+            self.ask("ended", self.authority.owner, tries[number % len(tries)])
             self.ask.pause(PAUSE_SECONDS)
+
+    def _tries(self, key: str) -> list[Callable[[str], int]]:
+        old, ledger = self.authority, self.ledger
+        payload = RuntimeRestartReactionLoopState(consecutive_batches=1)
+        return [
+            lambda one: ledger.admit(old, key, "human", command_id=one),
+            lambda one: ledger.start(old, key, command_id=one),
+            lambda one: ledger.save_checkpoint(old, payload, command_id=one),
+            lambda one: ledger.retire(old, "continue", "no", command_id=one),
+        ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -26,8 +27,12 @@ from tenure import (
     recover,
 )
 from tenure_gate.cli import main
+from tenure_ledger.decisions.restored import RaiseFloor
+from tenure_ledger.events import ChildSpawned
+from tenure_ledger.opening import open_shell
 from tenure_ledger.process import NOBODY
 from tenure_ledger.stores import open_store
+from tenure_projections.live import LiveTables
 
 pytestmark = pytest.mark.xdist_group("backups")
 
@@ -105,6 +110,12 @@ def test_no_generation_is_handed_out_again(lost: Lost) -> None:
             ledger.take_over(LEASE, None, "host"),
             ledger.advance(held, "lease_renewal"),
         ]
+        spawned = [
+            one.event.child_generation
+            for one in ledger.history(HELD)
+            if isinstance(one.event, ChildSpawned)
+        ]
+        assert spawned[-1] == again[4].generation
         highest = max(one.generation for one in handed_out)
         assert all(one.generation > highest for one in again)
         given = {(one.owner, one.generation) for one in handed_out}
@@ -235,6 +246,25 @@ def test_a_floor_that_is_not_above_is_refused(
     assert max(one.generation for one in handed_out) < 1000
 
 
+@pytest.mark.parametrize("kind", ["base backup"], indirect=True)
+def test_a_base_backup_is_as_the_server_was_and_the_step_is_not_to_be_forgotten(
+    lost: Lost,
+) -> None:
+    handed_out, restore = lost
+    url = restore()
+    with open_ledger(url) as ledger:
+        # Nothing tells: a standby that was promoted looks the same.
+        assert ledger.claim(NEW, "n9", "host").generation == 1
+    assert main(["restored", "--ledger", url]) == 0
+    highest = max(one.generation for one in handed_out)
+    with open_ledger(url) as ledger:
+        assert ledger.succeed(CUT, "b9", "host").generation > highest
+        assert ledger.owner(NEW).generation > highest
+        for one in handed_out:
+            with pytest.raises(Refused):
+                ledger.check(one)
+
+
 def test_a_database_made_from_another_is_a_copy_and_a_renamed_one_is_not() -> None:
     place = second().url
     one, two, three = (
@@ -250,6 +280,20 @@ def test_a_database_made_from_another_is_a_copy_and_a_renamed_one_is_not() -> No
         assert ledger.accept(HELD, "m1", "inbox") > 1
     with open_ledger(two) as ledger, pytest.raises(StoreUnavailable, match="a copy"):
         ledger.accept(HELD, "m1", "inbox")
+
+
+def test_every_way_to_a_generation_is_above_the_floor(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path}/relay.db"
+    with open_ledger(url, process=NOBODY) as ledger:
+        ledger.claim(HELD, "a", "host", first=First("m1", "human"))
+        cut = ledger.claim(CUT, "b", "host")
+    with closing(open_shell(url, tables=LiveTables())) as shell:
+        # As after a restore that was broken off, or of an owner that was quarantined.
+        shell.run(RaiseFloor("ann", 1000), None)
+    with open_ledger(url) as ledger:
+        assert recover(ledger, only=[HELD]).resumed[0].authority.generation == 1001
+        assert ledger.advance(cut, "lease_renewal").generation == 1001
+        assert ledger.advance(cut, "lease_renewal").generation == 1002
 
 
 def test_the_ledgers_own_record_is_nobody_elses(tmp_path: Path) -> None:

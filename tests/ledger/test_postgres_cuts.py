@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
+from eventsourcing.persistence import IntegrityError, StoredEvent
 
 import postgres
 import schemas
 from cutting import Cutter, Way
-from tenure import Event, Ledger, OwnerRef, open_ledger
+from tenure import Event, Ledger, NotAdmitted, OwnerRef, open_ledger
+from tenure_ledger.stores.postgres import PostgresStore
 from tenure_projections.live import LiveTables
 
 S = OwnerRef("session", "ses_1")
@@ -22,6 +25,11 @@ def url() -> Iterator[str]:
     url = schemas.lend(LiveTables.specs)
     yield url
     schemas.give_back(url)
+
+
+def recorded(number: int) -> StoredEvent:
+    """Return an event of the session as a recorder takes it."""
+    return StoredEvent(S.stream, number, "seen.v1", b'{"number": %d}' % number)
 
 
 def keys(ledger: Ledger) -> list[str]:
@@ -70,6 +78,40 @@ def test_a_cut_at_each_byte_is_an_append_all_the_same_and_once(
     url: str, way: Way
 ) -> None:
     assert cut_at_every_byte(url, way, 1) > 100
+
+
+@pytest.mark.parametrize("way", ["up", "down"])
+def test_a_refusal_that_is_cut_is_a_refusal_all_the_same(url: str, way: Way) -> None:
+    with (
+        Cutter(postgres.server().folder) as cutter,
+        open_ledger(cutter.url(url)) as ledger,
+    ):
+        held = ledger.claim(S, "a", "host")
+        for number in range(30):
+            cutter.cut_after(way, 10 * number)
+            with pytest.raises(NotAdmitted):
+                ledger.start(held, "nobody knows it", command_id=f"c{number}")
+        assert cutter.cuts > 5
+        assert [one.version for one in ledger.history(S)] == [1]
+
+
+@pytest.mark.parametrize("way", ["up", "down"])
+def test_a_recorder_that_is_cut_does_not_meet_its_own_rows(url: str, way: Way) -> None:
+    with (
+        Cutter(postgres.server().folder) as cutter,
+        closing(PostgresStore(cutter.url(url), tables=LiveTables.specs)) as store,
+    ):
+        store.recorder.insert_events([recorded(1), recorded(2)])
+        for number in range(3, 40, 2):
+            cutter.cut_after(way, 25 * number)
+            pair = [recorded(number), recorded(number + 1)]
+            positions = store.recorder.insert_events(pair)
+            assert positions == [row.position for row in store.tail(S.stream, number)]
+        assert cutter.cuts > 5
+        versions = [row.version for row in store.tail(S.stream, 0)]
+        assert versions == list(range(1, 41))
+        with pytest.raises(IntegrityError):
+            store.recorder.insert_events([recorded(40)])
 
 
 def test_a_reader_that_is_cut_reads_on(url: str) -> None:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
+from socket import AF_UNIX, socket
 from threading import Thread
 
 import pytest
@@ -30,6 +32,7 @@ from tenure import (
     TermRetired,
     open_ledger,
 )
+from tenure_ledger.stores import postgres_connect
 from tenure_ledger.stores.postgres import PostgresStore
 from tenure_ledger.stores.postgres_wire import Call, Result, Wire
 from waiting import until
@@ -159,6 +162,20 @@ def test_the_old_one_gives_nobody_leave_to_act_after_a_cut_on_the_promoted_one(
         until(is_told)
         with pytest.raises(TermRetired):
             ledger.check(held)
+
+
+def test_a_host_that_is_silent_holds_nobody_up(
+    servers: Pair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # It may take as long as it likes.
+    monkeypatch.setattr(postgres_connect, "_HOST_SECONDS_MAX", 3600.0)
+    with socket(AF_UNIX) as silent:
+        silent.bind(f"{tmp_path}/.s.PGSQL.5432")
+        silent.listen()
+        hosts = f"{tmp_path},{servers.primary.folder}"
+        url = f"postgresql:///postgres?host={hosts}&user=postgres"
+        with open_ledger(url, deadline_seconds=20) as ledger:
+            assert ledger.accept(S, "m1", "inbox") == 1
 
 
 def doubtful(servers: Pair, ledger: Ledger) -> Thread:

@@ -14,6 +14,7 @@ import schemas
 from clients import Client, client
 from stored import OWNERS, append, event
 from tenure import (
+    InvalidInput,
     OwnerRef,
     SchemaMissing,
     SchemaTooNew,
@@ -112,6 +113,22 @@ def test_several_ledgers_in_one_database_are_several_schemas(url: str) -> None:
         assert (one.head().count, two.head().count) == (2, 2)
         assert one.verify(two.head()).problem is not None
     schemas.give_back(other)
+
+
+def test_names_are_never_cut_or_folded_into_one(by_hand: Client) -> None:
+    place = postgres.server().url
+    names = [f"t{'x' * 61}{end}" for end in "ab"]
+    try:
+        for name in names:
+            with open_ledger(f"{place}&schema={name}") as ledger:
+                ledger.claim(S, "a", "host")
+                assert ledger.head().count == 2
+        for wrong in (f"{names[0]}c", "T1", "t-1", "pg_t", "t 1", '"t"', "täter"):
+            with pytest.raises(InvalidInput, match="must match"):
+                open_ledger(f"{place}&schema={wrong}")
+    finally:
+        for name in names:
+            by_hand.execute(f"DROP SCHEMA IF EXISTS {name} CASCADE".encode())
 
 
 def test_the_environment_names_the_schema_unless_the_url_does(

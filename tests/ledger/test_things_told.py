@@ -72,13 +72,12 @@ def test_each_end_of_a_thing_is_told_once(world: World) -> None:
     ledger = world.ledger
     held = ledger.claim(SESSION, ONE, "host", first=First("m1", "human"))
     used(world, BROWSER, held)
-    for _ in range(2):
-        again = ledger.take_over(SESSION, ONE, "host", gone(ledger))
+    for number in (2, 3):
+        held = ledger.take_over(SESSION, ONE, "host", gone(ledger))
         lease = ledger.take_over(BROWSER, ONE, "host")
-        ledger.admit(lease, f"page {again.generation}", "assistant_run")
-        ledger.start(lease, f"page {again.generation}")
-        key = f"page {again.generation}"
-        ledger.begin_tool_call(lease, key, "c1", "click", {})
-    ledger.retire(again, "continue")
+        ledger.admit(lease, f"page {number}", "assistant_run")
+        ledger.start(lease, f"page {number}")
+        ledger.begin_tool_call(lease, f"page {number}", "c1", "click", {})
+    ledger.retire(held, "continue")
     told = [one for one in ledger.pending_notices(SESSION) if one.about == BROWSER]
     assert [one.facts[0].key for one in told] == ["page", "page 2", "page 3"]

@@ -15,6 +15,8 @@ from consumer import Consumer
 from lives import Lives
 from odd_stores import NumbStore, ledger_on
 from tenure import InvalidInput, OwnerRef, StoreUnavailable
+from tenure_ledger import tailing
+from tenure_ledger.tailing import FIRST_SECONDS, POLL_SECONDS, wait
 from waiting import WAIT_SECONDS
 from worlds import World
 
@@ -24,6 +26,34 @@ def lived(world: World) -> World:
     """Give a ledger in which every kind of event occurs."""
     Lives(world).life()
     return world
+
+
+class Pauses(Event):
+    """Is never set, and notes how long it is waited for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seconds = list[float]()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait, and note it."""
+        assert timeout is not None
+        self.seconds.append(timeout)
+        return super().wait(timeout)
+
+
+def test_whoever_waits_looks_soon_at_first_and_seldom_after_a_while(
+    lived: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tailing, "LOOK_SECONDS", WAIT_SECONDS)
+    pauses = Pauses()
+    store = lived.store()
+    wait(store, store.pulse(), pauses, lambda: len(pauses.seconds) == 10)
+    assert pauses.seconds == sorted(pauses.seconds)
+    assert (pauses.seconds[0], pauses.seconds[-1]) == (FIRST_SECONDS, POLL_SECONDS)
+    pauses.seconds.clear()
+    wait(store, object(), pauses, lambda: False)
+    assert pauses.seconds == [FIRST_SECONDS]
 
 
 def test_what_is_there_comes_first_and_then_what_comes(world: World) -> None:

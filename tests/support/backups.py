@@ -15,6 +15,7 @@ from pathlib import Path
 
 import postgres
 from clients import client
+from privileges import NOBODY
 from tenure_gate.cli import main
 
 __all__ = ["BACKUPS", "TOLD", "back_up", "dump", "new_place", "second"]
@@ -38,7 +39,7 @@ def new_place(kind: str, folder: Path) -> str:
 
     A server has seen more transactions by then than a new one.
     """
-    if not kind.startswith("dump"):
+    if kind in ("tenure backup", "file copy"):
         return f"sqlite:///{folder}/relay.db"
     url = postgres.new_url()
     with client(url) as by_hand:
@@ -48,6 +49,9 @@ def new_place(kind: str, folder: Path) -> str:
 
 def back_up(kind: str, url: str, folder: Path) -> Restore:
     """Make a backup now, while the ledger is open."""
+    if kind == "base backup":
+        made = _base_backup(url)
+        return lambda: _started(url, made)
     if kind.startswith("dump"):
         made = dump(url, folder / "relay.dump")
         return lambda: _undump(kind, url, made)
@@ -76,6 +80,27 @@ def second() -> postgres.Server:
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     atexit.register(server.stop)
     return server
+
+
+def _base_backup(url: str) -> Path:
+    """Copy the whole server while it runs, its log included."""
+    folder = Path(tempfile.mkdtemp(prefix="tenure-base-"))
+    place = url.partition("&schema=")[0]
+    _run(
+        "pg_basebackup", f"--pgdata={folder}/data", f"--dbname={place}", "-cfast", "-N"
+    )
+    if os.geteuid() == 0:
+        for path in (folder, *folder.rglob("*")):
+            os.chown(path, NOBODY, NOBODY)
+    return folder
+
+
+def _started(url: str, folder: Path) -> str:
+    server = postgres.Server(folder)
+    server.start(os.getpid())
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    atexit.register(server.stop)
+    return f"{server.url}&schema={url.partition('&schema=')[2]}"
 
 
 def _put_back(live: Path, made: Path) -> str:

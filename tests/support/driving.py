@@ -218,9 +218,15 @@ class Drive:
         """Hold the notice of an end against what it left unfinished."""
         told = [one.event for one in new if isinstance(one.event, e.NoticeIssued)]
         ends = [one for one in told if one.event_type != "instance_restart"]
-        facts = [fact for one in ends for fact in one.facts]
-        listed = [fact.key for fact in facts if fact.kind == "unfinished"]
-        assert sorted(map(str, listed)) == sorted(self.reference.unfinished), ends
+        listed = [
+            (one.about, str(fact.key))
+            for one in ends
+            for fact in one.facts
+            if fact.kind == "unfinished"
+        ]
+        assert len({*listed}) == len(listed), ends
+        # What was used may have had messages of the same ids as its owner's.
+        assert {key for _, key in listed} == self.reference.unfinished, ends
 
     def _same(self, own: Owner, ledger: Ledger) -> None:
         """Hold what the ledger shows of an owner against the reference."""

@@ -150,14 +150,12 @@ def _end_effects_of_settled(own: Owner) -> None:
 
 def end_holding(world: Reference, own: Owner) -> None:
     """End the holdings of the things that this owner's holder uses."""
-    unfinished = set(world.unfinished)
     for ref, used in own.children.items():
         thing = world.at(ref)
         if used and thing.status == "live" and thing.agent is None:
             end_term(world, thing)
             thing.status = "revoked"
             end_holding(world, thing)
-    world.unfinished = unfinished
 
 
 def cut(world: Reference, own: Owner, finishes: tuple[str, ...] = ()) -> None:

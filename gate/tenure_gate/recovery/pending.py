@@ -22,6 +22,7 @@ from tenure_gate.recovery.steps import (
 from tenure_ledger.attribution import Attribution, latest
 from tenure_ledger.bodies import Json, body_digest, encode_body
 from tenure_ledger.decisions.live import of_term
+from tenure_ledger.decisions.recovering.waits import Wait, seconds_left, undecided
 from tenure_ledger.errors import InvalidInput
 from tenure_ledger.folds.effects import Approval, Call
 from tenure_ledger.folds.stream import State
@@ -48,9 +49,8 @@ class Pending(NamedTuple):
     """Calls without a result, as the checkpoint has them; each item has an id."""
     outputs: tuple[Json, ...] = ()
     """Results that the host had, and had not put into its history."""
-    seconds_saved: float | None = None
-    """What was left of the wait when the checkpoint was saved; None: not said."""
-    saved_at: datetime | None = None
+    wait: Wait | None = None
+    """The wait that the checkpoint is of; None: of none, or of one without end."""
     dispatched: bool = False
     """The checkpoint says that what waited may have run."""
     waits: bool = False
@@ -108,7 +108,9 @@ class Pending(NamedTuple):
             return _tell(key, asked, "never_started")
         if asked is None or asked.decision == "approved":
             return [run]
-        return [AwaitApproval(asked.request_id, run, self._seconds_left(asked))]
+        alone = len(undecided(self.state)) == 1
+        left = seconds_left(asked, self.wait, self.now, alone=alone)
+        return [AwaitApproval(asked.request_id, run, left)]
 
     def _run(
         self, key: _Key, known: Call | None, asked: Approval | None, item: Json
@@ -128,23 +130,6 @@ class Pending(NamedTuple):
         if told and (asked.tool, asked.arguments) == (told[0], _digest(told[1])):
             return RunCall(one.key, call_id, *told, None, approval)
         return RunCall(one.key, call_id, asked.tool, None, asked.arguments, approval)
-
-    def _seconds_left(self, asked: Approval) -> float | None:
-        """Return what is left of a wait; a clock that went back gives nothing more."""
-        left: list[float] = []
-        if asked.expires_at is not None:
-            left.append((asked.expires_at - self.now).total_seconds())
-            if asked.timeout_seconds is not None:
-                left.append(asked.timeout_seconds)
-        alone = asked.expires_at is None or len(self._undecided()) == 1
-        if self.seconds_saved is not None and self.saved_at is not None and alone:
-            gone = (self.now - self.saved_at).total_seconds()
-            left.append(self.seconds_saved - max(0.0, gone))
-        return max(0.0, min(left)) if left else None
-
-    def _undecided(self) -> list[Approval]:
-        listed = self.state.effects.listed_approvals()
-        return [one for one in listed if not one.decided]
 
     def _others(self, done: set[_Key]) -> list[_Key]:
         """Return the other calls that the host may not know the end of, in order."""

@@ -28,6 +28,7 @@ from tenure_gate.recovery.waiting import (
 )
 from tenure_ledger.attribution import Attribution
 from tenure_ledger.bodies import Json
+from tenure_ledger.decisions.recovering.waits import wait_of
 from tenure_ledger.errors import InvalidInput
 from tenure_ledger.folds.recovery import Checkpoint
 from tenure_ledger.folds.stream import State
@@ -118,10 +119,8 @@ def _steps(
     pending = _pending(owner, payload)
     match payload:
         case RuntimeRestartToolApprovalWait():
-            left = payload.timeout_remaining_ms
             waiting = pending._replace(
-                seconds_saved=None if left is None else left / 1000,
-                saved_at=owner.live.updated_at,
+                wait=wait_of(owner.live, payload),
                 dispatched=payload.dispatched_before_restart,
                 waits=True,
             )

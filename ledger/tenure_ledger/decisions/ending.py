@@ -6,6 +6,7 @@ releases. What is accepted and not started is left: the next grant carries it ov
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from tenure_ledger import events as e
@@ -27,6 +28,7 @@ __all__ = [
     "leads",
     "release",
     "runs_in",
+    "settle_each",
     "things",
 ]
 
@@ -59,6 +61,27 @@ def runs_in(state: State, one: Execution) -> set[str]:
     return around
 
 
+def settle_each(
+    work: Work,
+    owner: OwnerRef,
+    envelope: Envelope,
+    outcome_of: Callable[[Execution], e.SettleOutcome | None],
+) -> list[tuple[Execution, e.SettleOutcome]]:
+    """Settle the executions of the live term as ``outcome_of`` says; None leaves one.
+
+    An absorbed message shares what becomes of the one that absorbed it. Return what
+    was settled, as it was before, in order.
+    """
+    settled: list[tuple[Execution, e.SettleOutcome]] = []
+    for one in live_executions(work.state(owner)):
+        outcome = None if one.absorbed_by is not None else outcome_of(one)
+        if outcome is not None:
+            event = e.ExecutionSettled(**envelope, key=one.key, outcome=outcome)
+            work.add(owner.stream, event)
+            settled.append((one, outcome))
+    return settled
+
+
 def close_term(
     work: Work,
     owner: OwnerRef,
@@ -70,19 +93,19 @@ def close_term(
     finishes = leads(state, finishes)
     facts: list[e.Fact] = []
     ended: list[str] = []
-    for one in live_executions(state):
-        if one.absorbed_by is not None:
-            continue
+
+    def outcome_of(one: Execution) -> e.SettleOutcome | None:
         if not one.started and one.key not in finishes:
             if not one.accepted:
                 ended.append(one.key)
-            continue
+            return None
         outcome = _outcome(state, one, finishes)
         if outcome == "retired":
             ended.append(one.key)
             facts.extend(_unfinished(state, one))
-        settled = e.ExecutionSettled(**envelope, key=one.key, outcome=outcome)
-        work.add(owner.stream, settled)
+        return outcome
+
+    settle_each(work, owner, envelope, outcome_of)
     facts.extend(_close_calls(work, owner, envelope))
     _close_approvals(work, owner, envelope)
     clear_checkpoint(work, owner, envelope)

@@ -17,8 +17,9 @@ from tenure_ledger.decisions.ending import (
     close_call,
     leads,
     runs_in,
+    settle_each,
 )
-from tenure_ledger.decisions.live import acting_at, live_executions
+from tenure_ledger.decisions.live import acting_at
 from tenure_ledger.decisions.work import Envelope, Work
 from tenure_ledger.folds.effects import Approval, CallKey
 from tenure_ledger.folds.executions import Execution
@@ -116,18 +117,15 @@ def settle_restart(
     reasons = set(against)
     facts: list[e.Fact] = []
     covers: dict[str, set[ReplayReason]] = {}
-    for one in live_executions(state):
-        if not one.started or one.absorbed_by is not None:
-            continue
+
+    def outcome_of(one: Execution) -> e.SettleOutcome | None:
         covered = covering(state, one)
-        outcome = _outcome(state, one, covered, resumable=not against)
-        if outcome is None:
-            continue
-        settled = e.ExecutionSettled(**envelope, key=one.key, outcome=outcome)
-        work.add(owner.stream, settled)
+        return _outcome(state, one, covered, resumable=not against)
+
+    for one, outcome in settle_each(work, owner, envelope, outcome_of):
         covers |= {at.key: covering(state, at) for at in sharing(state, one)}
         if outcome != "cancelled":
-            reasons |= covered
+            reasons |= covering(state, one)
         unknown = outcome == "outcome_unknown"
         facts += facts_of(state, one, "outcome_unknown" if unknown else "unfinished")
     facts += _close_effects(work, owner, envelope, kept)
@@ -141,6 +139,8 @@ def settle_restart(
 def _outcome(
     state: State, one: Execution, covered: set[ReplayReason], *, resumable: bool
 ) -> e.SettleOutcome | None:
+    if not one.started:
+        return None
     if covered & CANCELLING:
         return "cancelled"
     if covered:

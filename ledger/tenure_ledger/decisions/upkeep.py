@@ -170,10 +170,10 @@ def _rebind(
     for agent, state in readable.items():
         if agent != own.agent_id and state.agent.owner == owner:
             work.add(state.stream, e.AgentReleased(**envelope, owner=owner))
-    agent = own.agent_id
-    if agent is None or agent == before.ownership.agent_id or agent not in readable:
+    name = own.agent_id
+    if name is None or name == before.ownership.agent_id or name not in readable:
         return None
-    holder = readable[agent]
+    holder = readable[name]
     if holder.agent.owner is None:
         work.add(holder.stream, e.AgentBound(**envelope, owner=owner))
-    return bindable(holder, agent, owner)
+    return bindable(holder, name, owner)

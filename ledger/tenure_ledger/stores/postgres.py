@@ -28,6 +28,7 @@ from tenure_ledger.stores.postgres_reading import (
 from tenure_ledger.stores.postgres_recorder import Recorder
 from tenure_ledger.stores.postgres_schema import (
     adopt,
+    check_may_adopt,
     exists,
     is_same,
     missing,
@@ -221,6 +222,10 @@ class PostgresStore:
     @contextmanager
     def restoring(self) -> Generator[None]:
         """Write to a copy; left without an exception it is the ledger from now on."""
+        self._ready(_SETUP_SECONDS)
+        if self._copied:
+            with self._lent() as wire:
+                check_may_adopt(wire, self._place, monotonic() + READ_SECONDS)
         self._restoring = True
         try:
             yield
@@ -240,20 +245,19 @@ class PostgresStore:
         self._closed = True
         self._pool.close()
 
-    def _safe_tail(self, wire: Wire, stream: str, call: Call) -> list[EventRow]:
+    def _safe_tail(self, wire: Wire, stream: str, call: Call) -> Sequence[EventRow]:
         """Read rows, and make sure, once, that standbys have what a verdict rests on.
 
         A commit can be read before they do, and a transaction that writes nothing does
         not wait for them (design section 12). The same server must say both.
         """
-        word = is_word_due(wire)
         (result,) = _asked(wire, [call], self.path)
         found = tail_rows(result, stream)
         if found and wire.synchronous:
             head = (found[-1].version, found[-1].hash)
-            if not word and not self._seen.is_safe(stream, head):
-                _asked(wire, [], self.path, word=True)
-            self._seen.made_safe(stream, head)
+            if not self._seen.is_safe(stream, head):
+                _confirmed(wire, self.path)
+                self._seen.made_safe(stream, head)
         return found
 
     def _ask(self, call: Call) -> list[Row]:
@@ -338,19 +342,31 @@ class PostgresStore:
             self._setup_lock.release()
 
 
-def _asked(
-    wire: Wire, calls: list[Call], name: str, *, word: bool = False
-) -> list[Result]:
+def _asked(wire: Wire, calls: list[Call], name: str) -> list[Result]:
     """Return the answers of a server that still is the primary, as far as one can know.
 
     Raises ServerError, ConnectionLost, StoreUnavailable.
     """
-    if not word and not is_word_due(wire):
+    if not is_word_due(wire):
+        return wire.run(calls, monotonic() + READ_SECONDS)
+    if wire.synchronous:
+        # By itself: what is asked may take longer than a standby may be waited for.
+        _confirmed(wire, name)
         return wire.run(calls, monotonic() + READ_SECONDS)
     sent = monotonic()
-    *answers, last = wire.run([*calls, WORD], sent + _STANDBY_SECONDS)
+    *answers, last = wire.run([*calls, WORD], sent + READ_SECONDS)
     heard(wire, last, sent)
+    return answers
+
+
+def _confirmed(wire: Wire, name: str) -> None:
+    """Return once a standby has all that the server has shown on this connection.
+
+    Raises ServerError, ConnectionLost, StoreUnavailable.
+    """
+    sent = monotonic()
+    (answer,) = wire.run([WORD], sent + _STANDBY_SECONDS)
+    heard(wire, answer, sent)
     if wire.doubtful:
         msg = f"What {name} holds is not on a standby yet: call again."
         raise StoreUnavailable(msg)
-    return answers

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from importlib.resources import files
+from queue import Empty, SimpleQueue
+from threading import Event, Thread
 from time import monotonic
 
 from tenure_ledger.errors import StoreUnavailable
@@ -19,7 +21,9 @@ from tenure_ledger.stores.postgres_wire import (
 __all__ = ["Connector", "sql"]
 
 _HOST_SECONDS_MAX = 5.0
-"""How long one of several hosts may take before the next is asked."""
+"""How long any of several hosts may take ..."""
+_OTHERS_SECONDS = 1.0
+"""... and how long the others, once one is there that takes writes."""
 _LOOK_SECONDS = 2.0
 """How often one looks for another primary, while this one does not answer ..."""
 _LOOK_HOST_SECONDS = 1.0
@@ -56,17 +60,7 @@ class Connector:
 
     def open(self, deadline: float) -> Wire:
         """Return a connection. Raises ConnectionLost, ServerError, StoreUnavailable."""
-        found: list[Wire] = []
-        problems: list[Exception] = []
-        several = len(self.place.conninfos) > 1
-        for conninfo in self.place.conninfos:
-            until = deadline
-            if several:
-                until = min(deadline, monotonic() + _HOST_SECONDS_MAX)
-            try:
-                found.append(self._open(conninfo, until))
-            except (ConnectionLost, ServerError, StoreUnavailable) as problem:
-                problems.append(problem)
+        found, problems = self._ask_all(deadline)
         if not found:
             # Of those that answered one learns more.
             told = [one for one in problems if isinstance(one, StoreUnavailable)]
@@ -82,6 +76,40 @@ class Connector:
         self._rise(chosen.timeline)
         chosen.left_behind = lambda: self._left_behind(chosen.timeline)
         return chosen
+
+    def _ask_all(self, deadline: float) -> tuple[list[Wire], list[Exception]]:
+        """Ask all hosts at once: a machine that is silent holds up nobody for long."""
+        if len(self.place.conninfos) == 1:
+            return [self._open(self.place.conninfos[0], deadline)], []
+        answers: SimpleQueue[Wire | Exception] = SimpleQueue()
+        until = last = min(deadline, monotonic() + _HOST_SECONDS_MAX)
+        over = Event()
+
+        def ask(conninfo: str) -> None:
+            try:
+                answer: Wire | Exception = self._open(conninfo, last)
+            except (ConnectionLost, ServerError, StoreUnavailable) as problem:
+                answer = problem
+            if over.is_set() and isinstance(answer, Wire):
+                answer.close()
+            answers.put(answer)
+
+        for conninfo in self.place.conninfos:
+            Thread(target=ask, args=(conninfo,), daemon=True).start()
+        found: list[Wire] = []
+        problems: list[Exception] = []
+        for _ in self.place.conninfos:
+            try:
+                answer = answers.get(timeout=max(until - monotonic(), 0))
+            except Empty:
+                break
+            if isinstance(answer, Wire):
+                found.append(answer)
+                until = min(until, monotonic() + _OTHERS_SECONDS)
+            else:
+                problems.append(answer)
+        over.set()
+        return found, problems or [ConnectionLost("no host answered in time")]
 
     def _rise(self, timeline: int) -> None:
         if timeline > self.timeline:

@@ -16,7 +16,7 @@ from tenure_ledger.errors import (
     StoreFull,
     StoreUnavailable,
 )
-from tenure_ledger.rows import Conflict, Doubtful, RowRefused
+from tenure_ledger.rows import Conflict, Doubtful, Interrupted, RowRefused
 from tenure_ledger.stores.postgres_wire import ConnectionLost, ServerError
 
 __all__ = ["MOVED", "at_write", "schema_missing", "translate", "unreachable"]
@@ -79,7 +79,7 @@ def at_write(
     if isinstance(error, ConnectionLost) or error.fatal:
         if committing:
             return Doubtful(f"The connection to {name} was lost in a commit ({error}).")
-        return unreachable(error, name)
+        return Interrupted(str(unreachable(error, name)))
     if error.code in _CONFLICTS:
         return Conflict(f"Somebody else wrote to {name} first ({error}).")
     if error.code[:2] == "23":

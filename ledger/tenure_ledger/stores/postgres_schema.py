@@ -26,7 +26,15 @@ from tenure_ledger.stores.postgres_reading import Reading
 from tenure_ledger.stores.postgres_tables import ColumnType, Tables, quote
 from tenure_ledger.stores.postgres_wire import Call, ServerError, Wire
 
-__all__ = ["SCHEMA_VERSION", "adopt", "exists", "is_same", "missing", "prepare"]
+__all__ = [
+    "SCHEMA_VERSION",
+    "adopt",
+    "check_may_adopt",
+    "exists",
+    "is_same",
+    "missing",
+    "prepare",
+]
 
 _MIGRATIONS: tuple[str, ...] = ("schema_1",)
 SCHEMA_VERSION = len(_MIGRATIONS)
@@ -38,6 +46,7 @@ _KEEP = sql("keep_table")
 _PLACE = sql("place")
 _HOLD = sql("hold")
 _ADOPT = sql("adopt")
+_MAY_ADOPT = sql("may_adopt")
 _RAISE_BASE = sql("raise_base")
 _PRIVILEGE = "42501"
 
@@ -74,6 +83,17 @@ def prepare(wire: Wire, place: Place, tables: Tables, deadline: float) -> bool:
     tables.lacking = found.kept - {spec.name for spec in tables.kept}
     tables.learn(found.tables)
     return found.copied
+
+
+def check_may_adopt(wire: Wire, place: Place, deadline: float) -> None:
+    """Raise StoreUnavailable, before anything is written, if `adopt` would."""
+    (result,) = wire.run([Call(_MAY_ADOPT)], deadline)
+    ((may,),) = rows(result)
+    if not may:
+        raise StoreUnavailable(
+            f"Only a role that owns the tables of {place.name} makes a copy the "
+            "ledger; nothing was written."
+        )
 
 
 def adopt(wire: Wire, place: Place, deadline: float) -> None:

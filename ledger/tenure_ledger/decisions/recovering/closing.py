@@ -17,8 +17,8 @@ from tenure_ledger.decisions.ending import (
     leads,
     release,
     runs_in,
+    settle_each,
 )
-from tenure_ledger.decisions.live import live_executions
 from tenure_ledger.decisions.restart import (
     covering,
     facts_of,
@@ -27,6 +27,7 @@ from tenure_ledger.decisions.restart import (
 )
 from tenure_ledger.decisions.work import Envelope, Work
 from tenure_ledger.folds.effects import CallKey
+from tenure_ledger.folds.executions import Execution
 from tenure_ledger.folds.recovery import CANCELLING
 from tenure_ledger.values import OwnerRef, ReplayReason
 
@@ -94,14 +95,14 @@ def _settle_started(
     named = leads(state, checkpoint.keys) if checkpoint else ()
     facts: list[e.Fact] = []
     covers: dict[str, set[ReplayReason]] = {}
-    for one in live_executions(state):
-        if not one.started or one.absorbed_by is not None:
-            continue
+
+    def outcome_of(one: Execution) -> e.SettleOutcome | None:
+        if not one.started:
+            return None
         cancelled = covering(state, one) & CANCELLING
-        outcome: e.SettleOutcome = "cancelled" if cancelled else "closed_in_recovery"
-        work.add(
-            owner.stream, e.ExecutionSettled(**envelope, key=one.key, outcome=outcome)
-        )
+        return "cancelled" if cancelled else "closed_in_recovery"
+
+    for one, _ in settle_each(work, owner, envelope, outcome_of):
         facts.extend(facts_of(state, one, "unfinished"))
         named_here = not named or not runs_in(state, one).isdisjoint(named)
         for each in sharing(state, one):

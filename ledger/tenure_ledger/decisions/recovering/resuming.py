@@ -11,6 +11,12 @@ from tenure_ledger.decisions.grants import Grant, check_grant, give
 from tenure_ledger.decisions.recovering.assertions import allowed_grants
 from tenure_ledger.decisions.recovering.command import SettleRecovery, kept_calls
 from tenure_ledger.decisions.recovering.verdict import Verdict, case_of, record
+from tenure_ledger.decisions.recovering.waits import (
+    Wait,
+    seconds_left,
+    undecided,
+    wait_of,
+)
 from tenure_ledger.decisions.restart import settle_restart
 from tenure_ledger.decisions.work import Decided, Recovered, Work
 from tenure_ledger.errors import Rejection
@@ -66,33 +72,27 @@ def _lease_seconds(state: State) -> float | None:
 
 
 def _expire(work: Work, command: SettleRecovery) -> None:
-    """Close the requests that nobody decided in time; a decision never runs out.
-
-    A stored wait is of the request that has no time of its own, or is the only one.
-    """
+    """Close the requests that nobody decided in time; a decision never runs out."""
     state = work.state(command.owner)
     envelope = work.by(command.author, state.ownership.generation)
-    listed = state.effects.listed_approvals()
-    undecided = [approval for approval in listed if not approval.decided]
-    waited = _waited_out(work, command)
-    for approval in undecided:
-        until = approval.expires_at
-        over = until is not None and work.context.now >= until
-        if over or (waited and (until is None or len(undecided) == 1)):
+    wait, waiting = _wait(state, command), undecided(state)
+    alone = len(waiting) == 1
+    for asked in waiting:
+        if seconds_left(asked, wait, work.context.now, alone=alone) == 0:
             closed = e.ApprovalClosed(
-                **envelope, request_id=approval.request_id, reason="expired"
+                **envelope, request_id=asked.request_id, reason="expired"
             )
             work.add(command.owner.stream, closed)
 
 
-def _waited_out(work: Work, command: SettleRecovery) -> bool:
-    """Say whether the wait in the live checkpoint is over; what ran is no wait."""
-    checkpoint = work.state(command.owner).recovery.checkpoint
-    snapshot = command.snapshot
-    wait = snapshot.payload if isinstance(snapshot, RestartSnapshot) else None
-    if checkpoint is None or not isinstance(wait, RuntimeRestartToolApprovalWait):
-        return False
-    if wait.timeout_remaining_ms is None or wait.dispatched_before_restart:
-        return False
-    gone = (work.context.now - checkpoint.updated_at).total_seconds()
-    return wait.timeout_remaining_ms / 1000 <= max(0.0, gone)
+def _wait(state: State, command: SettleRecovery) -> Wait | None:
+    """Return the wait in the live checkpoint; what may have run is none."""
+    checkpoint, snapshot = state.recovery.checkpoint, command.snapshot
+    if checkpoint is None or not isinstance(snapshot, RestartSnapshot):
+        return None
+    payload = snapshot.payload
+    if isinstance(payload, RuntimeRestartToolApprovalWait):
+        return (
+            None if payload.dispatched_before_restart else wait_of(checkpoint, payload)
+        )
+    return None
