@@ -220,6 +220,7 @@ PARAMETERS: dict[str, str] = {
     "decision": "choice",
     "reason": "choice",
     "keep": "integer",
+    "above": "integer or nothing",
     "version": "integer",
     "after": "integer",
     "history_rewrite_generation": "integer",

@@ -50,7 +50,20 @@ def test_every_method_with_a_command_id_is_asked_here() -> None:
         if "command_id" in inspect.signature(method).parameters
         and not name.startswith("_")
     }
-    assert methods == {name.split(":")[0] for name in ASKS}
+    # A restore is of no owner that is named: the next test asks for it.
+    assert methods == {name.split(":")[0] for name in ASKS} | {"restored"}
+
+
+def test_a_restore_under_the_same_id_raises_nothing_again(world: World) -> None:
+    SCENES["live"](world, SESSION)
+    done = world.ledger.restored("ann", above=1000, command_id="c1")
+    assert (done.floor, SESSION in done.restarted) == (1000, True)
+    with world.writes() as lines:
+        again = world.open("p2").restored("ann", above=1000, command_id="c1")
+        assert (again.floor, again.restarted) == (1000, ())
+    assert lines == []
+    with world.refuses(CommandIdReused):
+        world.ledger.restored("ann", above=2000, command_id="c1")
 
 
 @asks
