@@ -24,6 +24,8 @@ from tenure_ledger.stores.postgres_reading import (
     READ_SECONDS,
     Reading,
     begin_reading,
+    body_call,
+    tail_call,
 )
 from tenure_ledger.stores.postgres_recorder import Recorder
 from tenure_ledger.stores.postgres_schema import (
@@ -36,7 +38,7 @@ from tenure_ledger.stores.postgres_schema import (
 )
 from tenure_ledger.stores.postgres_seen import Seen
 from tenure_ledger.stores.postgres_tables import Tables
-from tenure_ledger.stores.postgres_unit import BODY, TAIL, PostgresUnit
+from tenure_ledger.stores.postgres_unit import PostgresUnit
 from tenure_ledger.stores.postgres_wire import (
     Call,
     ConnectionLost,
@@ -45,7 +47,7 @@ from tenure_ledger.stores.postgres_wire import (
     ServerError,
     Wire,
 )
-from tenure_ledger.stores.postgres_word import WORD, heard, is_word_due
+from tenure_ledger.stores.postgres_word import answered, confirm
 
 __all__ = ["PostgresStore"]
 
@@ -59,8 +61,6 @@ _SETTLED_HEAD = sql("settled_head")
 _PAGE_ROWS = 2000
 _POSITION_MAX = 2**63 - 1
 _SETUP_SECONDS = 30.0
-_STANDBY_SECONDS = 3.0
-"""How long a reader waits until a standby has what it read."""
 
 T = TypeVar("T")
 
@@ -118,7 +118,7 @@ class PostgresStore:
 
     def tail(self, stream: str, version: int) -> Sequence[EventRow]:
         """Return the stream's durable rows with a version >= ``version``."""
-        call = Call(TAIL, [stream.encode(), b"%d" % version], (1, 0))
+        call = tail_call(stream, version)
         found = self._with_wire(lambda wire: self._safe_tail(wire, stream, call))
         head = (found[-1].version, found[-1].hash) if found else None
         if head is not None or version <= 1:
@@ -127,7 +127,7 @@ class PostgresStore:
 
     def body(self, stream: str, digest: str) -> bytes | None:
         """Return the stored body, None when it was erased or never stored."""
-        (result,) = self._run([Call(BODY, [stream.encode(), digest.encode()], (1, 1))])
+        (result,) = self._run([body_call(stream, digest)])
         return result.get_value(0, 0) if result.ntuples else None
 
     def events(self, after: int, upto: int | None = None) -> Iterator[EventRow]:
@@ -156,7 +156,7 @@ class PostgresStore:
 
     def head_position(self) -> int:
         """Return the highest position, 0 when the ledger is empty."""
-        (result,) = self._run([Call(HEAD_POSITION)])
+        (result,) = self._run([HEAD_POSITION])
         return integer(result.get_value(0, 0))
 
     def count(self, upto: int) -> int:
@@ -251,12 +251,12 @@ class PostgresStore:
         A commit can be read before they do, and a transaction that writes nothing does
         not wait for them (design section 12). The same server must say both.
         """
-        (result,) = _asked(wire, [call], self.path)
+        (result,) = answered(wire, [call], self.path, READ_SECONDS)
         found = tail_rows(result, stream)
         if found and wire.synchronous:
             head = (found[-1].version, found[-1].hash)
             if not self._seen.is_safe(stream, head):
-                _confirmed(wire, self.path)
+                confirm(wire, self.path)
                 self._seen.made_safe(stream, head)
         return found
 
@@ -266,7 +266,9 @@ class PostgresStore:
 
     def _run(self, calls: list[Call]) -> list[Result]:
         """Run calls that only read."""
-        return self._with_wire(lambda wire: _asked(wire, calls, self.path))
+        return self._with_wire(
+            lambda wire: answered(wire, calls, self.path, READ_SECONDS)
+        )
 
     def _with_wire(self, read: Callable[[Wire], T]) -> T:
         """Read on one connection; from the beginning on another if it was cut."""
@@ -340,33 +342,3 @@ class PostgresStore:
             self._prepared = True
         finally:
             self._setup_lock.release()
-
-
-def _asked(wire: Wire, calls: list[Call], name: str) -> list[Result]:
-    """Return the answers of a server that still is the primary, as far as one can know.
-
-    Raises ServerError, ConnectionLost, StoreUnavailable.
-    """
-    if not is_word_due(wire):
-        return wire.run(calls, monotonic() + READ_SECONDS)
-    if wire.synchronous:
-        # By itself: what is asked may take longer than a standby may be waited for.
-        _confirmed(wire, name)
-        return wire.run(calls, monotonic() + READ_SECONDS)
-    sent = monotonic()
-    *answers, last = wire.run([*calls, WORD], sent + READ_SECONDS)
-    heard(wire, last, sent)
-    return answers
-
-
-def _confirmed(wire: Wire, name: str) -> None:
-    """Return once a standby has all that the server has shown on this connection.
-
-    Raises ServerError, ConnectionLost, StoreUnavailable.
-    """
-    sent = monotonic()
-    (answer,) = wire.run([WORD], sent + _STANDBY_SECONDS)
-    heard(wire, answer, sent)
-    if wire.doubtful:
-        msg = f"What {name} holds is not on a standby yet: call again."
-        raise StoreUnavailable(msg)

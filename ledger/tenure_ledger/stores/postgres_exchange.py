@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
-from hashlib import blake2b
 from time import monotonic
 
 from tenure_ledger.errors import StoreUnavailable
@@ -131,19 +129,15 @@ class Exchange:
 
     def hold(self, what: str, *, waits: bool = True) -> Call:
         """Return the call that locks something of this ledger until the end."""
-        return Call(_HOLD if waits else _TRY_HOLD, [self.key(what)], [0])
+        return Call(_HOLD if waits else _TRY_HOLD, [self._place.lock(what)], [0])
 
     def share(self, what: str) -> Call:
         """Return the call that keeps others from holding it, until the end."""
-        return Call(_HOLD_SHARED, [self.key(what)], [0])
+        return Call(_HOLD_SHARED, [self._place.lock(what)], [0])
 
     def line(self, stream: str) -> bytes:
         """Return the lock in which one waits for a stream."""
-        return self.key(f"line {stream}")
-
-    def key(self, what: str) -> bytes:
-        """Return the number of an advisory lock, as text."""
-        return _key(self._place.schema, what)
+        return self._place.lock(f"line {stream}")
 
     def roll_back(self) -> None:
         """Undo what is not committed; the connection stays."""
@@ -174,9 +168,3 @@ class Exchange:
         wire, self._wire = self._wire, None
         if wire is not None:
             wire.close()
-
-
-@lru_cache(maxsize=8192)
-def _key(schema: str, what: str) -> bytes:
-    key = blake2b(f"tenure {schema} {what}".encode(), digest_size=8)
-    return b"%d" % int.from_bytes(key.digest(), "big", signed=True)

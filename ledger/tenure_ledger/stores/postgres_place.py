@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from functools import lru_cache
+from hashlib import blake2b
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -30,6 +32,10 @@ class Place(NamedTuple):
     """What messages call it: without a password."""
     durable: bool
     """Whether a commit waits for the disk; else a crash may take the last ones."""
+
+    def lock(self, what: str) -> bytes:
+        """Return the number, as text, of the advisory lock of something in here."""
+        return _lock(self.schema, what)
 
 
 def place_of(url: str) -> Place:
@@ -79,6 +85,12 @@ def place_of(url: str) -> Place:
         f"schema {schema} of {database} on {host}",
         durability == "full",
     )
+
+
+@lru_cache(maxsize=8192)
+def _lock(schema: str, what: str) -> bytes:
+    key = blake2b(f"tenure {schema} {what}".encode(), digest_size=8)
+    return b"%d" % int.from_bytes(key.digest(), "big", signed=True)
 
 
 def _check_secret(base: str, query: str) -> None:

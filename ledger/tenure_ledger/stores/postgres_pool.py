@@ -99,18 +99,14 @@ class Pool:
         else:
             self._idle.append(wire)
 
-    def close_idle(self) -> None:
-        """Close what nobody uses."""
+    def close(self) -> None:
+        """Close what is idle now and what comes back later."""
+        self._closed = True
         while self._idle:
             try:
                 self._idle.pop().close()
             except IndexError:
                 return
-
-    def close(self) -> None:
-        """Close what is idle now and what comes back later."""
-        self._closed = True
-        self.close_idle()
 
     def forget(self) -> None:
         """Begin again without the parent's connections, after a fork.

@@ -1,4 +1,4 @@
-"""All that a ledger holds at one moment: one transaction that only reads."""
+"""What is asked of a ledger; and all of it at one moment, in one transaction."""
 
 from __future__ import annotations
 
@@ -6,28 +6,46 @@ from collections.abc import Iterator, Mapping, Sequence
 from time import monotonic
 
 from tenure_ledger.rows import Column, EventRow, Row
-from tenure_ledger.stores.postgres_columns import rows, tail_rows
+from tenure_ledger.stores.postgres_columns import integer, rows, tail_rows
 from tenure_ledger.stores.postgres_connect import sql
 from tenure_ledger.stores.postgres_faults import translate
 from tenure_ledger.stores.postgres_tables import Tables
-from tenure_ledger.stores.postgres_unit import BODY, TAIL
-from tenure_ledger.stores.postgres_wire import Call, ConnectionLost, ServerError, Wire
+from tenure_ledger.stores.postgres_wire import (
+    Call,
+    ConnectionLost,
+    Result,
+    ServerError,
+    Wire,
+)
 
-__all__ = ["READ_SECONDS", "Reading", "ask", "begin_reading"]
+__all__ = [
+    "HEAD_POSITION",
+    "READ_SECONDS",
+    "Reading",
+    "begin_reading",
+    "body_call",
+    "tail_call",
+]
 
 READ_SECONDS = 30.0
 """How long a reader waits for an answer."""
 
-HEAD_POSITION = sql("head_position")
+HEAD_POSITION = Call(sql("head_position"))
+_TAIL = sql("tail")
+_BODY = sql("body")
 _NEXT_STREAMS = sql("next_streams")
 _BEGIN = Call("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
 _PAGE_ROWS = 1000
 
 
-def ask(wire: Wire, call: Call) -> list[Row]:
-    """Return the rows of one query. Raises ServerError, ConnectionLost."""
-    (result,) = wire.run([call], monotonic() + READ_SECONDS)
-    return list(rows(result))
+def tail_call(stream: str, version: int) -> Call:
+    """Return the call for a stream's rows from a version on (`tail_rows`)."""
+    return Call(_TAIL, [stream.encode(), b"%d" % version], (1, 0))
+
+
+def body_call(stream: str, digest: str) -> Call:
+    """Return the call for a body: no row where it was erased or never stored."""
+    return Call(_BODY, [stream.encode(), digest.encode()], (1, 1))
 
 
 def begin_reading(wire: Wire) -> None:
@@ -45,9 +63,7 @@ class Reading:
         self._name = name
         self._cursors = 0
         # What is asked first is what fixes the moment.
-        ((position,),) = self._fetch(Call(HEAD_POSITION))
-        assert isinstance(position, int)  # noqa: S101  its column
-        self.position = position
+        self.position = integer(self._ask(HEAD_POSITION).get_value(0, 0))
 
     def streams(self) -> Iterator[str]:
         """Yield the name of every stream, in order of their UTF-8 bytes."""
@@ -64,22 +80,12 @@ class Reading:
 
     def tail(self, stream: str, version: int) -> Sequence[EventRow]:
         """Return the stream's rows with a version >= ``version``, in order."""
-        try:
-            (result,) = self._wire.run(
-                [Call(TAIL, [stream.encode(), b"%d" % version], (1, 0))],
-                monotonic() + READ_SECONDS,
-            )
-        except (ServerError, ConnectionLost) as error:
-            raise translate(error, self._name) from error
-        return tail_rows(result, stream)
+        return tail_rows(self._ask(tail_call(stream, version)), stream)
 
     def body(self, stream: str, digest: str) -> bytes | None:
         """Return the stored body, None when it was erased or never stored."""
-        found = self._fetch(Call(BODY, [stream.encode(), digest.encode()], (1, 1)))
-        for (body,) in found:
-            assert isinstance(body, bytes)  # noqa: S101  its column
-            return body
-        return None
+        result = self._ask(body_call(stream, digest))
+        return result.get_value(0, 0) if result.ntuples else None
 
     def rows(
         self, table: str, where: Mapping[str, Column] | None = None
@@ -100,7 +106,11 @@ class Reading:
                 return
 
     def _fetch(self, call: Call) -> list[Row]:
+        return list(rows(self._ask(call)))
+
+    def _ask(self, call: Call) -> Result:
         try:
-            return ask(self._wire, call)
+            (result,) = self._wire.run([call], monotonic() + READ_SECONDS)
         except (ServerError, ConnectionLost) as error:
             raise translate(error, self._name) from error
+        return result

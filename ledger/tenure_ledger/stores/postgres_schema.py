@@ -7,7 +7,6 @@ Everything is made in one transaction, under a lock that others who make it wait
 from __future__ import annotations
 
 from collections.abc import Mapping
-from hashlib import blake2b
 from typing import NamedTuple
 
 from tenure_ledger.columns import taken_table
@@ -206,9 +205,7 @@ def _to_make(found: _Found, tables: Tables) -> list[TableSpec]:
 
 def _migrate(wire: Wire, place: Place, tables: Tables, deadline: float) -> _Found:
     """Bring the schema to this version in one transaction, whoever else tries it."""
-    key = blake2b(f"tenure {place.schema} setup".encode(), digest_size=8).digest()
-    number = int.from_bytes(key, "big", signed=True)
-    wire.run([Call("BEGIN"), Call(_HOLD, [b"%d" % number], [0])], deadline)
+    wire.run([Call("BEGIN"), Call(_HOLD, [place.lock("setup")], [0])], deadline)
     wire.in_transaction = True
     try:
         found = _look(wire, place, deadline)

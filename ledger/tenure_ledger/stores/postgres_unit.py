@@ -21,16 +21,15 @@ from tenure_ledger.stores.postgres_columns import integer, rows, tail_rows
 from tenure_ledger.stores.postgres_connect import sql
 from tenure_ledger.stores.postgres_exchange import BEGIN, COMMIT, Exchange
 from tenure_ledger.stores.postgres_pending import Pending, Positions
+from tenure_ledger.stores.postgres_reading import body_call, tail_call
 from tenure_ledger.stores.postgres_seen import Head, Seen
 from tenure_ledger.stores.postgres_tables import Tables, quote
 from tenure_ledger.stores.postgres_wire import Call, Result
 from tenure_ledger.stores.postgres_word import WORD
 
-__all__ = ["BODY", "CONFIRM", "TAIL", "PostgresUnit"]
+__all__ = ["PostgresUnit"]
 
-TAIL = sql("tail")
-BODY = sql("body")
-CONFIRM = Call(sql("confirm"))
+_CONFIRM = Call(sql("confirm"))
 _HEAD = sql("head")
 _COMMAND = sql("command")
 _CHECK_HEAD = sql("check_head")
@@ -114,8 +113,7 @@ class PostgresUnit:
             self._flush()
         else:
             self._wait_in_line(stream)
-        values = [stream.encode(), b"%d" % version]
-        (result,) = self._read(Call(TAIL, values, (1, 0)))
+        (result,) = self._read(tail_call(stream, version))
         found = tail_rows(result, stream)
         if not own:
             if found:
@@ -166,7 +164,7 @@ class PostgresUnit:
         added = self._pending.body(stream, digest)
         if added is not None:
             return added[0]
-        (result,) = self._read(Call(BODY, [stream.encode(), digest.encode()], (1, 1)))
+        (result,) = self._read(body_call(stream, digest))
         return result.get_value(0, 0) if result.ntuples else None
 
     def rows(self, table: str, where: Mapping[str, Column]) -> Sequence[Row]:
@@ -247,7 +245,7 @@ class PostgresUnit:
         if lone and calls:
             calls = self._tables.joined.of(calls)
         if self._confirms:
-            calls.append(CONFIRM)
+            calls.append(_CONFIRM)
         if begins or self._exchange.in_transaction:
             calls.append(COMMIT)
         if calls:
