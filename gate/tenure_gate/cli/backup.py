@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import closing
 
-from tenure_gate.cli.there import check_there
+from tenure_gate.cli.shared import check_there, ledger_option
 from tenure_ledger.errors import InvalidInput
 from tenure_ledger.stores import SQLiteStore, open_store
 from tenure_projections.opening import open_ledger
@@ -46,7 +46,5 @@ def _parser() -> argparse.ArgumentParser:
         "on it. 2: no ledger there, or it cannot be copied.",
     )
     parser.add_argument("file", metavar="FILE", help="the copy; it must not be there")
-    parser.add_argument(
-        "--ledger", metavar="URL", help="default: the environment's TENURE_URL"
-    )
+    ledger_option(parser)
     return parser

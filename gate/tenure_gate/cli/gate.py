@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import get_args
 
-from tenure_gate.cli.there import check_there
+from tenure_gate.cli.shared import check_there, ledger_option
 from tenure_gate.guard import GuardRejected, InterruptTarget
 from tenure_gate.readers import Message, Transcript, load_transcript
 from tenure_gate.readers.transcripts import Format
@@ -75,9 +75,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="a JSON list of messages, or one message a line; - is standard input",
     )
-    parser.add_argument(
-        "--ledger", metavar="URL", help="default: the environment's TENURE_URL"
-    )
+    ledger_option(parser)
     parser.add_argument("--session", metavar="S", required=True, help="the owner's id")
     parser.add_argument(
         "--class",

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import closing
 
+from tenure_gate.cli.shared import ledger_option
 from tenure_ledger.opening import open_shell
 from tenure_projections.live import LiveTables
 
@@ -50,7 +51,5 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="make nothing, and print what would be run, for whoever may run it",
     )
-    parser.add_argument(
-        "--ledger", metavar="URL", help="default: the environment's TENURE_URL"
-    )
+    ledger_option(parser)
     return parser

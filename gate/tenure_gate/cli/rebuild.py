@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from time import monotonic
 
-from tenure_gate.cli.there import check_there
+from tenure_gate.cli.shared import check_there, ledger_option
 from tenure_ledger.rows import Column
 from tenure_projections.differences import Difference
 from tenure_projections.opening import open_ledger
@@ -45,9 +45,7 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="compare only: write nothing, and exit with 1 if a row differs",
     )
-    parser.add_argument(
-        "--ledger", metavar="URL", help="default: the environment's TENURE_URL"
-    )
+    ledger_option(parser)
     return parser
 
 

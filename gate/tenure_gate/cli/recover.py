@@ -7,7 +7,12 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from tenure_gate.cli.there import check_there
+from tenure_gate.cli.shared import (
+    check_there,
+    ledger_option,
+    one_line,
+    owner_name,
+)
 from tenure_gate.recovery.coordinator import recover_each
 from tenure_gate.recovery.reaper import reap
 from tenure_gate.recovery.results import (
@@ -78,7 +83,7 @@ def _parser() -> argparse.ArgumentParser:
         "gets its plan.",
         epilog=_STATUS,
     )
-    _ledger_option(parser)
+    ledger_option(parser)
     parser.add_argument(
         "--dry-run", action="store_true", help="say what would be done; write nothing"
     )
@@ -105,14 +110,8 @@ def _reap_parser() -> argparse.ArgumentParser:
         "this machine, is gone for certain: one line for each.",
         epilog=_STATUS,
     )
-    _ledger_option(parser)
+    ledger_option(parser)
     return parser
-
-
-def _ledger_option(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--ledger", metavar="URL", help="default: the environment's TENURE_URL"
-    )
 
 
 def _owner(text: str) -> OwnerRef:
@@ -133,9 +132,9 @@ def _tell(results: Iterable[Result | Failed]) -> Counter[str]:
         word, why = _word(result), "; ".join(_why(result))
         counts[word] += 1
         untold |= isinstance(result, Skipped) and result.why == "cannot_tell"
-        owner = _name(result.owner)
+        owner = owner_name(result.owner)
         line = f"{word:<{WORD_WIDTH}} {owner:<{OWNER_WIDTH}} {why}"
-        sys.stdout.write(f"{_plain(line)}\n")
+        sys.stdout.write(f"{one_line(line)}\n")
         sys.stdout.flush()
     said = ", ".join(f"{count} {word}" for word, count in counts.items())
     sys.stdout.write(f"{said or 'nothing is to be done'}\n")
@@ -162,7 +161,7 @@ def _why(result: Result | Failed) -> Iterator[str]:
                 yield f"{result.assertion}: {result.detail}"
             if result.reasons:
                 yield ", ".join(result.reasons)
-            yield f"told in {_name(result.told)}"
+            yield f"told in {owner_name(result.told)}"
         case Discarded():
             yield f"a leftover checkpoint: {result.why}"
         case Skipped():
@@ -179,13 +178,3 @@ def _listed(names: Sequence[str]) -> str:
     named = ", ".join(names[:WAITING_MAX])
     more = len(names) - WAITING_MAX
     return f"{named} and {more} more" if more > 0 else named
-
-
-def _name(owner: OwnerRef) -> str:
-    """Return the owner as ``--only`` takes it."""
-    return f"{owner.recovery_class}:{owner.owner_id}"
-
-
-def _plain(line: str) -> str:
-    # What would move the cursor of a terminal is shown as what it is.
-    return line if line.isprintable() else repr(line)[1:-1]

@@ -6,7 +6,12 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from tenure_gate.cli.there import check_there
+from tenure_gate.cli.shared import (
+    check_there,
+    ledger_option,
+    one_line,
+    owner_name,
+)
 from tenure_ledger.process import NOBODY
 from tenure_projections.opening import open_ledger
 
@@ -22,10 +27,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     sys.stdout.write(f"no generation up to {done.floor} is given out again\n")
     sys.stdout.write(f"{len(done.restarted)} holdings of the backup ended\n")
     for owner, refusal in done.left:
-        name = f"{owner.recovery_class}:{owner.owner_id}"
-        line = f"left {name}: {type(refusal).__name__}: {refusal}"
-        # What would move the cursor of a terminal is shown as what it is.
-        sys.stdout.write(f"{line if line.isprintable() else repr(line)[1:-1]}\n")
+        why = f"{type(refusal).__name__}: {refusal}"
+        sys.stdout.write(f"{one_line(f'left {owner_name(owner)}: {why}')}\n")
     sys.stdout.write("next: start your program, or see: tenure recover --dry-run\n")
     return int(bool(done.left))
 
@@ -41,9 +44,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog="Exit status: 0: done. 1: done, but for the owners that are listed. 2: "
         "no ledger there, or it cannot be used.",
     )
-    parser.add_argument(
-        "--ledger", metavar="URL", help="default: the environment's TENURE_URL"
-    )
+    ledger_option(parser)
     parser.add_argument(
         "--above",
         type=int,

@@ -39,7 +39,9 @@ __all__ = [
     "check_evidence",
     "check_first",
     "ids",
+    "odd",
     "several",
+    "stored_body",
 ]
 
 T = TypeVar("T")
@@ -59,35 +61,35 @@ class Methods:
     def _authority(self, command: Command, command_id: str | None) -> Authority:
         outcome = self._run(command, command_id).outcome
         if not isinstance(outcome, Granted):
-            raise _odd(outcome)
+            raise odd(outcome)
         return outcome.authority
 
     def _version(self, command: Command, command_id: str | None) -> int:
         outcome = self._run(command, command_id).outcome
         if not isinstance(outcome, At):
-            raise _odd(outcome)
+            raise odd(outcome)
         return outcome.version
 
     def _approval(self, command: Command, command_id: str | None) -> Approval:
         answer = self._run(command, command_id)
         outcome = answer.outcome
         if not isinstance(outcome, Asked):
-            raise _odd(outcome)
+            raise odd(outcome)
         state = answer.state or self._shell.state(command.owner.stream)
         found = state.effects.approvals.get(outcome.request_id)
         if found is None:
-            raise _odd(outcome)
+            raise odd(outcome)
         return found
 
     def _tool_call(self, command: Command, command_id: str | None) -> ToolCall:
         answer = self._run(command, command_id)
         outcome = answer.outcome
         if not isinstance(outcome, Called):
-            raise _odd(outcome)
+            raise odd(outcome)
         state = answer.state or self._shell.state(command.owner.stream)
         call = state.effects.calls.get((outcome.key, outcome.call_id))
         if call is None:
-            raise _odd(outcome)
+            raise odd(outcome)
         return self._call_view(command.owner, call, fresh=outcome.fresh)
 
     def _call_view(self, owner: OwnerRef, call: Call, *, fresh: bool) -> ToolCall:
@@ -106,19 +108,24 @@ class Methods:
         )
 
     def _body(self, owner: OwnerRef, digest: str) -> Json:
-        data = self._shell.store.body(owner.stream, digest)
-        if data is None:
-            return None
-        if body_digest(data) != digest:
-            msg = (
-                f"the body {digest} of {owner} was changed in the store: restore it "
-                "from a backup"
-            )
-            raise Corrupt(msg)
-        return body_value(data)
+        data = stored_body(self._shell, owner, digest)
+        return None if data is None else body_value(data)
 
 
-def _odd(outcome: Outcome) -> Corrupt:
+def stored_body(shell: Shell, owner: OwnerRef, digest: str) -> bytes | None:
+    """Return a body as it was stored, None if it was erased; or raise `Corrupt`."""
+    data = shell.store.body(owner.stream, digest)
+    if data is not None and body_digest(data) != digest:
+        msg = (
+            f"the body {digest} of {owner} was changed in the store: restore it "
+            "from a backup"
+        )
+        raise Corrupt(msg)
+    return data
+
+
+def odd(outcome: Outcome) -> Corrupt:
+    """Return the fault of an outcome that no command of this kind has."""
     return Corrupt(f"a command's stored outcome does not fit the command: {outcome}")
 
 

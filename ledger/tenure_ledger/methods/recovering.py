@@ -10,15 +10,14 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from tenure_ledger.bodies import body_digest
 from tenure_ledger.collecting import collecting_later
 from tenure_ledger.decisions.recovering.command import Answers, SettleRecovery
 from tenure_ledger.decisions.recovering.reaping import Reap
-from tenure_ledger.decisions.work import Outcome, Recovered
-from tenure_ledger.errors import Corrupt, InvalidInput
+from tenure_ledger.decisions.work import Recovered
+from tenure_ledger.errors import InvalidInput
 from tenure_ledger.folds.stream import State
 from tenure_ledger.grouping import Answer
-from tenure_ledger.methods.base import Methods, check_evidence
+from tenure_ledger.methods.base import Methods, check_evidence, odd, stored_body
 from tenure_ledger.shell import Shell
 from tenure_ledger.snapshots import RestartSnapshot, Unreadable, read_payload
 from tenure_ledger.values import (
@@ -157,7 +156,7 @@ class RecoveringMethods(Methods):
         )
         outcome = self._run(command, command_id).outcome
         if not isinstance(outcome, Recovered):
-            raise _odd(outcome)
+            raise odd(outcome)
         return outcome
 
 
@@ -185,23 +184,19 @@ def _command(shell: Shell, one: Seen, author: str) -> SettleRecovery:
         check_evidence(one.evidence),
         state.ownership.generation,
         checkpoint.payload if checkpoint else None,
-        _snapshot(shell, state),
+        _snapshot(shell, owner, state),
         answers,
     )
 
 
-def _snapshot(shell: Shell, state: State) -> RestartSnapshot | Unreadable | None:
+def _snapshot(
+    shell: Shell, owner: OwnerRef, state: State
+) -> RestartSnapshot | Unreadable | None:
     """Return what an owner's live checkpoint holds; None: it has none."""
     checkpoint = state.recovery.checkpoint
     if checkpoint is None:
         return None
-    data = shell.store.body(state.stream, checkpoint.payload)
-    if data is not None and body_digest(data) != checkpoint.payload:
-        msg = (
-            f"the body {checkpoint.payload} of {state.stream} was changed in the "
-            "store: restore it from a backup"
-        )
-        raise Corrupt(msg)
+    data = stored_body(shell, owner, checkpoint.payload)
     return read_payload(checkpoint.mode, data)
 
 
@@ -212,12 +207,8 @@ def _settled(
         return answer
     outcome, state = answer.outcome, answer.state
     if not isinstance(outcome, Recovered) or state is None:
-        return _odd(outcome)
+        return odd(outcome)
     read = command.snapshot
     goes_on = state.recovery.checkpoint is not None
     snapshot = read if goes_on and isinstance(read, RestartSnapshot) else None
     return Settlement(outcome, state, snapshot)
-
-
-def _odd(outcome: Outcome) -> Corrupt:
-    return Corrupt(f"a command's stored outcome does not fit the command: {outcome}")
