@@ -16,7 +16,8 @@ from itertools import cycle
 from pathlib import Path
 from uuid import uuid4
 
-from contenders import SESSIONS, Took, Turn, resumed
+from contenders import SESSIONS, resumed
+from rounds import Took, Turn
 from written import INSERT_COMMAND, INSERT_EVENT, Session, build, connect
 
 from tenure import open_ledger

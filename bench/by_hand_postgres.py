@@ -16,8 +16,8 @@ from typing import Any
 
 import psycopg
 from by_hand import table_rows
-from contenders import Took, Turn
 from psycopg import pq
+from rounds import Took, Turn
 from written import Session
 from written_postgres import NOW, SPECS, Place, connect
 

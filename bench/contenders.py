@@ -5,33 +5,21 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import time
-from collections.abc import Callable
 from contextlib import closing
 from itertools import cycle
 from pathlib import Path
-from threading import Barrier, Thread
-from typing import NamedTuple, Self
+from typing import Self
 
 from figures import Figures
 from plain import open_plain
+from rounds import Took, Turn, together
 from steps import Steps, timed_raw
 from written import INSERT_COMMAND, INSERT_EVENT, Session, build, connect
 
 from tenure import Ledger
 
-__all__ = ["SESSIONS", "Crowd", "Field", "Took", "Turn", "read_raw", "resumed", "turns"]
+__all__ = ["SESSIONS", "Crowd", "Field", "read_raw", "resumed", "turns"]
 
-
-class Took(NamedTuple):
-    """What one command took, in seconds."""
-
-    wall: float
-    cpu: float
-    """Of the calling thread: what a busy machine does not change much."""
-
-
-Turn = Callable[[], Took]
-"""Runs the next command of a contender."""
 
 SESSIONS = 64
 """Sessions that are at work; all others of a store only lie there."""
@@ -177,21 +165,7 @@ class Crowd:
 
     def ours(self, each: int) -> float:
         """Return the rate of all threads together, ``each`` commands per thread."""
-        ready = Barrier(len(self._turns) + 1)
-
-        def work(turn: Turn) -> None:
-            ready.wait()
-            for _ in range(each):
-                turn()
-
-        threads = [Thread(target=work, args=(turn,)) for turn in self._turns]
-        for thread in threads:
-            thread.start()
-        ready.wait()
-        began = time.perf_counter()
-        for thread in threads:
-            thread.join()
-        return each * len(threads) / (time.perf_counter() - began)
+        return together(self._turns, each)
 
 
 def turns(

@@ -10,11 +10,11 @@ from collections import deque
 from contextlib import ExitStack, closing
 from itertools import cycle
 from pathlib import Path
-from threading import Barrier, Thread
 from typing import NamedTuple, Self
 
 from by_hand_postgres import WAYS, Statement, prepared, raw, schema_for
-from contenders import Turn, turns
+from contenders import turns
+from rounds import together
 from written import Session
 from written_postgres import Place, connect
 
@@ -110,26 +110,8 @@ def threads(place: Place, count: int, rounds: int) -> tuple[list[float], list[fl
             for statements in rows:
                 write(statements)
             raws.append(len(rows) / (time.perf_counter() - began))
-            rates.append(_together(each, 30))
+            rates.append(together(each, 30))
     return raws, rates
-
-
-def _together(each: list[Turn], count: int) -> float:
-    ready = Barrier(len(each) + 1)
-
-    def work(turn: Turn) -> None:
-        ready.wait()
-        for _ in range(count):
-            turn()
-
-    started = [Thread(target=work, args=(turn,)) for turn in each]
-    for thread in started:
-        thread.start()
-    ready.wait()
-    began = time.perf_counter()
-    for thread in started:
-        thread.join()
-    return count * len(each) / (time.perf_counter() - began)
 
 
 def _work(conninfo: str, schema: str, way: str, number: int) -> None:

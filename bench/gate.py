@@ -8,14 +8,11 @@ Contenders take turns within one run: read the ratios first.
 
 from __future__ import annotations
 
-import argparse
 import gc
 import random
-import shutil
 import sqlite3
 import statistics
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -26,6 +23,7 @@ import calls
 from figures import table
 from immutables import Map
 from msgspec.structs import replace
+from reporting import reported
 
 from tenure import Authority, First, Ledger, NarrativeTransform, open_ledger
 from tenure_gate.journal import JournalSnapshot
@@ -57,23 +55,14 @@ Work = Callable[[], object]
 
 def main() -> int:
     """Run the benchmark and print its report."""
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--quick", action="store_true")
-    options.add_argument(
-        "--folder", type=Path, default=Path("build"), help="on the disk to measure"
-    )
-    given = options.parse_args()
-    plan = QUICK if given.quick else WHOLE
-    given.folder.mkdir(parents=True, exist_ok=True)
-    folder = Path(tempfile.mkdtemp(prefix="bench-", dir=given.folder))
     gc.disable()
-    try:
-        for section in (_warm(plan), _list(plan), *_fresh(folder, plan)):
-            print(section, flush=True)
-            print(flush=True)
-    finally:
-        shutil.rmtree(folder)
-    return 0
+    return reported(__doc__, (WHOLE, QUICK), _sections)
+
+
+def _sections(folder: Path, plan: Plan) -> Iterator[str]:
+    yield _warm(plan)
+    yield _list(plan)
+    yield from _fresh(folder, plan)
 
 
 def _state(admissions: int, cuts: int) -> State:

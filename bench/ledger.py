@@ -11,19 +11,17 @@ ratios first.
 
 from __future__ import annotations
 
-import argparse
-import random
-import shutil
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import contenders
-from figures import Figures, median, table
+from figures import median, table
 from plain import open_plain
+from reporting import reported, say
+from rounds import Turn, taken
 from steps import replayed
 from written import build
 
@@ -52,44 +50,28 @@ TARGET_REPLAY, TARGET_OPEN_SECONDS = 80_000, 1.0
 
 def main() -> int:
     """Run the benchmark and print its report."""
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--quick", action="store_true")
-    options.add_argument(
-        "--folder", type=Path, default=Path("build"), help="on the disk to measure"
-    )
-    given = options.parse_args()
-    plan = QUICK if given.quick else WHOLE
-    given.folder.mkdir(parents=True, exist_ok=True)
-    folder = Path(tempfile.mkdtemp(prefix="bench-", dir=given.folder))
-    try:
-        for section in _sections(folder, plan):
-            print(section, flush=True)
-            print(flush=True)
-    finally:
-        shutil.rmtree(folder)
-    return 0
+    return reported(__doc__, (WHOLE, QUICK), _sections)
 
 
 def _sections(folder: Path, plan: Plan) -> Iterator[str]:
     began = time.monotonic()
     big = folder / "big.db"
     build(big, max(1, plan.events // 100), plan.events)
-    _say(began, f"built a store of {plan.events:,} events")
+    say(began, f"built a store of {plan.events:,} events")
     yield _commands(folder, big, plan)
-    _say(began, "measured single commands")
+    say(began, "measured single commands")
     yield _groups(folder, plan)
-    _say(began, "measured 100 threads")
+    say(began, "measured 100 threads")
     yield _replay(big, plan)
     yield _open(folder, plan)
-    _say(began, "done")
+    say(began, "done")
 
 
 def _commands(folder: Path, big: Path, plan: Plan) -> str:
     """Measure single commands on a small and on a big store."""
-    rng = random.Random(1)  # noqa: S311  the order of turns is no secret
     full = f"{plan.events:,}"
     with contenders.Field(folder, big) as field:
-        turns: dict[str, contenders.Turn] = {
+        turns: dict[str, Turn] = {
             "raw, 0": field.raw("small"),
             "ledger, 0": field.ours("small"),
             "ledger with command id, 0": field.ours("small", with_id=True),
@@ -97,15 +79,7 @@ def _commands(folder: Path, big: Path, plan: Plan) -> str:
             f"ledger, {full}": field.ours("big"),
             f"ledger with command id, {full}": field.ours("big", with_id=True),
         }
-        figures = {name: Figures() for name in turns}
-        work = {name: Figures() for name in turns}
-        order = list(turns)
-        for _ in range(plan.rounds):
-            rng.shuffle(order)
-            for name in order:
-                took = turns[name]()
-                figures[name].add(took.wall)
-                work[name].add(took.cpu)
+        figures, work = taken(turns, plan.rounds)
         field.check_sizes()
         steps = field.breakdown(plan.rounds // 3)
     lines: list[tuple[object, ...]] = []
@@ -274,9 +248,5 @@ def _open(folder: Path, plan: Plan) -> str:
     )
 
 
-def _say(began: float, what: str) -> None:
-    print(f"[{time.monotonic() - began:5.0f} s] {what}", file=sys.stderr, flush=True)
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    sys.exit(main())

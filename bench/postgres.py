@@ -10,9 +10,7 @@ read the ratios first.
 
 from __future__ import annotations
 
-import argparse
 import random
-import shutil
 import sys
 import tempfile
 import time
@@ -22,12 +20,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from by_hand_postgres import WAYS, raw, schema_for
-from contenders import SESSIONS, Turn, turns
+from contenders import SESSIONS, turns
 from crowds_postgres import Processes, threads
 from figures import Figures, median, table
 from followers_postgres import followed
 from plain import open_plain
 from reads_postgres import fresh, replayed
+from reporting import reported, say
+from rounds import Turn, taken
 from written_postgres import Place, running
 
 from tenure import open_ledger
@@ -59,59 +59,35 @@ LEDGER, PLAIN = "ledger", "ledger without tables"
 
 def main() -> int:
     """Run the benchmark and print its report."""
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--quick", action="store_true")
-    options.add_argument(
-        "--folder",
-        type=Path,
-        default=Path(tempfile.gettempdir()),
-        help="on the disk to measure, open to the user that the server runs as",
+    return reported(
+        __doc__,
+        (WHOLE, QUICK),
+        _served,
+        folder=Path(tempfile.gettempdir()),
+        disk="on the disk to measure, open to the user that the server runs as",
     )
-    given = options.parse_args()
-    plan = QUICK if given.quick else WHOLE
-    given.folder.mkdir(parents=True, exist_ok=True)
-    folder = Path(tempfile.mkdtemp(prefix="bench-", dir=given.folder.resolve()))
-    try:
-        with running(folder) as place:
-            for section in _sections(place, plan):
-                print(section, flush=True)
-                print(flush=True)
-    finally:
-        shutil.rmtree(folder)
-    return 0
+
+
+def _served(folder: Path, plan: Plan) -> Iterator[str]:
+    with running(folder) as place:
+        yield from _sections(place, plan)
 
 
 def _sections(place: Place, plan: Plan) -> Iterator[str]:
     began = time.monotonic()
     big, _ = place.build(max(1, plan.events // 100), plan.events)
-    _say(began, f"built a ledger of {plan.events:,} events")
+    say(began, f"built a ledger of {plan.events:,} events")
     yield _commands(place, plan)
     yield _sizes(place, big, plan)
-    _say(began, "measured single commands")
+    say(began, "measured single commands")
     yield _crowds(place, plan)
-    _say(began, f"measured {WRITERS} processes")
+    say(began, f"measured {WRITERS} processes")
     yield _threads(place, plan)
     yield _fresh(place, plan)
     yield _replay(place, big, plan)
-    _say(began, "measured reading")
+    say(began, "measured reading")
     yield _followers(place, plan)
-    _say(began, "done")
-
-
-def _taken(contenders: dict[str, Turn], rounds: int) -> tuple[dict[str, Figures], ...]:
-    """Return the times of each contender, and what of them its thread worked."""
-    rng = random.Random(1)  # noqa: S311  the order of turns is no secret
-    wall = {name: Figures() for name in contenders}
-    work = {name: Figures() for name in contenders}
-    order = list(contenders)
-    for nth in range(rounds + WARM):
-        rng.shuffle(order)
-        for name in order:
-            took = contenders[name]()
-            if nth >= WARM:
-                wall[name].add(took.wall)
-                work[name].add(took.cpu)
-    return wall, work
+    say(began, "done")
 
 
 def _by_hand(place: Place, way: str, opened: ExitStack) -> Turn:
@@ -134,7 +110,7 @@ def _commands(place: Place, plan: Plan) -> str:
     with ExitStack() as opened:
         contenders = {way: _by_hand(place, way, opened) for way in WAYS}
         contenders |= {name: _ours(place, name, opened) for name in (PLAIN, LEDGER)}
-        wall, work = _taken(contenders, plan.rounds)
+        wall, work = taken(contenders, plan.rounds, warm=WARM)
     lines = [
         (
             name,
@@ -182,7 +158,7 @@ def _sizes(place: Place, big: str, plan: Plan) -> str:
             for session in held:
                 ledger.owner(session.owner)
             contenders[f"{LEDGER}, {size}"] = turns(ledger, held, with_id=False)
-        wall, _ = _taken(contenders, plan.rounds)
+        wall, _ = taken(contenders, plan.rounds, warm=WARM)
     lines = [
         (
             name,
@@ -362,10 +338,6 @@ def _followers(place: Place, plan: Plan) -> str:
             ),
         ]
     )
-
-
-def _say(began: float, what: str) -> None:
-    print(f"[{time.monotonic() - began:5.0f} s] {what}", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

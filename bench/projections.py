@@ -8,12 +8,8 @@ Contenders take turns in random order within one run: read the ratios first.
 
 from __future__ import annotations
 
-import argparse
-import random
-import shutil
 import sqlite3
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
@@ -21,9 +17,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from by_hand import check_rows, fenced, raw
-from contenders import SESSIONS, Turn, turns
+from contenders import SESSIONS, turns
 from figures import Figures, median, table
 from plain import open_plain
+from reporting import reported
+from rounds import Turn, taken
 from written import build
 
 from tenure import Ledger, OwnerRef, open_ledger
@@ -46,27 +44,16 @@ TARGET_RAW, TARGET_PLAIN, TARGET_REBUILD = 1.3, 1.3, 30_000
 
 def main() -> int:
     """Run the benchmark and print its report."""
-    options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--quick", action="store_true")
-    options.add_argument(
-        "--folder", type=Path, default=Path("build"), help="on the disk to measure"
-    )
-    given = options.parse_args()
-    plan = QUICK if given.quick else WHOLE
-    given.folder.mkdir(parents=True, exist_ok=True)
-    folder = Path(tempfile.mkdtemp(prefix="bench-", dir=given.folder))
-    try:
-        for section in (_commands(folder, plan), *_reading(folder, plan)):
-            print(section, flush=True)
-            print(flush=True)
-    finally:
-        shutil.rmtree(folder)
-    return 0
+    return reported(__doc__, (WHOLE, QUICK), _sections)
+
+
+def _sections(folder: Path, plan: Plan) -> Iterator[str]:
+    yield _commands(folder, plan)
+    yield from _reading(folder, plan)
 
 
 def _commands(folder: Path, plan: Plan) -> str:
     """Measure single commands with and without tables, and by hand."""
-    rng = random.Random(1)  # noqa: S311  the order of turns is no secret
     with ExitStack() as opened:
         contenders: dict[str, Turn] = {
             "raw, the same rows": raw(folder / "raw.db", opened),
@@ -74,15 +61,7 @@ def _commands(folder: Path, plan: Plan) -> str:
             "ledger without tables": _ours(folder / "plain.db", opened, open_plain),
             "ledger": _ours(folder / "tables.db", opened, open_ledger),
         }
-        wall = {name: Figures() for name in contenders}
-        work = {name: Figures() for name in contenders}
-        order = list(contenders)
-        for _ in range(plan.rounds):
-            rng.shuffle(order)
-            for name in order:
-                took = contenders[name]()
-                wall[name].add(took.wall)
-                work[name].add(took.cpu)
+        wall, work = taken(contenders, plan.rounds)
     check_rows([folder / f"{name}.db" for name in ("raw", "fenced", "tables")])
     least, plain = wall["raw, the same rows"].p50, wall["ledger without tables"].p50
     lines = [

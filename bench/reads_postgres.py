@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
-import random
 import time
-from collections.abc import Callable
 from contextlib import ExitStack, closing
 from itertools import islice
 
 from by_hand_postgres import schema_for
 from figures import Figures
 from psycopg import pq
+from rounds import taken, timed
 from written_postgres import Place, connect
 
 from tenure import OwnerRef, open_ledger
 from tenure_gate.journal import JournalSnapshot
 from tenure_gate.membership import ListFacts, RequestFacts, judge
 
-__all__ = ["CPU", "fresh", "replayed"]
+__all__ = ["fresh", "replayed"]
 
 _POINT = "SELECT state FROM stored_events WHERE position = $1"
-Timed = dict[str, Figures]
+_WARM = 50
+"""Rounds until all is prepared."""
 
 
-class CPU(Figures):
-    """Times of the processor instead of the clock."""
-
-
-def fresh(place: Place, rounds: int) -> tuple[Timed, Timed]:
+def fresh(place: Place, rounds: int) -> tuple[dict[str, Figures], dict[str, Figures]]:
     """Return the times of a fresh verdict and of bare point SELECTs, and their CPU."""
     schema, sessions = place.build(64, 20_000)
     schema_for(place, schema)
@@ -61,31 +57,12 @@ def fresh(place: Place, rounds: int) -> tuple[Timed, Timed]:
             if result.status != pq.ExecStatus.TUPLES_OK or not result.get_value(0, 0):
                 raise SystemExit("nothing was found")
 
-        return _timed(
-            {
-                "SELECT of one row, psycopg": point,
-                "SELECT of one row, libpq itself": bare,
-                "fresh verdict": verdict,
-            },
-            rounds,
-        )
-
-
-def _timed(what: dict[str, Callable[[], None]], rounds: int) -> tuple[Timed, Timed]:
-    wall = {name: Figures() for name in what}
-    work: Timed = {name: CPU() for name in what}
-    order = list(what)
-    rng = random.Random(1)  # noqa: S311  the order of turns is no secret
-    for nth in range(rounds + 50):
-        rng.shuffle(order)
-        for name in order:
-            began, worked = time.perf_counter(), time.thread_time()
-            what[name]()
-            took, busy = time.perf_counter() - began, time.thread_time() - worked
-            if nth >= 50:  # noqa: PLR2004  until all is prepared and warm
-                wall[name].add(took)
-                work[name].add(busy)
-    return wall, work
+        contenders = {
+            "SELECT of one row, psycopg": timed(point),
+            "SELECT of one row, libpq itself": timed(bare),
+            "fresh verdict": timed(verdict),
+        }
+        return taken(contenders, rounds, warm=_WARM)
 
 
 def replayed(place: Place, schema: str, repeats: int) -> dict[str, list[float]]:

@@ -25,8 +25,8 @@ from pathlib import Path
 
 from by_hand import raw
 from clones import copy_owners, owner_id
-from contenders import Turn
 from figures import table
+from rounds import Turn
 
 from tenure import (
     Authority,

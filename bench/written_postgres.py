@@ -84,7 +84,7 @@ class Place:
 
 
 @contextmanager
-def running(folder: Path, settings: Sequence[str] = ()) -> Iterator[Place]:
+def running(folder: Path) -> Iterator[Place]:
     """Start a server in the folder; it ends with the block, or with this process."""
     sys.path.insert(0, str(_SUPPORT))
     try:
@@ -93,9 +93,6 @@ def running(folder: Path, settings: Sequence[str] = ()) -> Iterator[Place]:
         import postgres  # noqa: PLC0415
     finally:
         sys.path.remove(str(_SUPPORT))
-    for setting in settings:
-        name, _, value = setting.partition("=")
-        postgres._SETTINGS[name] = value  # noqa: SLF001  for this process only
     server: Any = postgres.Server(folder)
     server.start(os.getpid())
     try:

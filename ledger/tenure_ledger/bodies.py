@@ -17,7 +17,14 @@ from typing import Any, TypeGuard
 from tenure_ledger.errors import InvalidInput
 from tenure_ledger.values import check_unicode, kind_of
 
-__all__ = ["Json", "body_digest", "body_value", "check_body", "encode_body"]
+__all__ = [
+    "DEPTH_MAX",
+    "Json",
+    "body_digest",
+    "body_value",
+    "check_body",
+    "encode_body",
+]
 
 Json = dict[str, "Json"] | list["Json"] | str | int | float | bool | None
 

@@ -89,7 +89,7 @@ class TableSpec(NamedTuple):
     key: tuple[str, ...]
     """The primary key: some of ``columns``."""
     create: Mapping[str, str]
-    """One statement, idempotent (``IF NOT EXISTS``), by dialect: ``sqlite`` ..."""
+    """One statement, idempotent (``IF NOT EXISTS``), by dialect: ``sqlite``, ``postgres``."""
     unique: str | None = None
     """A column in which no two rows have one value. A value that another row has, which
     only an import can bring about, is put as NULL: the first row keeps it."""
@@ -260,8 +260,10 @@ class Store(Protocol):
         """
         ...
 
-    def hashes(self, after: int) -> Iterator[tuple[int, bytes]]:
-        """Yield (position, hash) with a position above ``after``, in order."""
+    def hashes(
+        self, after: int, upto: int | None = None
+    ) -> Iterator[tuple[int, bytes]]:
+        """Yield (position, hash) with ``after`` < position (<= ``upto``), in order."""
         ...
 
     def head_position(self) -> int:
@@ -304,6 +306,10 @@ class Store(Protocol):
 
         Nothing is made. Raises what `setup` raises of a place that is not a ledger's.
         """
+        ...
+
+    def grants(self) -> str:
+        """Return what roles of the store need, as comments of SQL; empty: no roles."""
         ...
 
     def restoring(self) -> AbstractContextManager[None]:

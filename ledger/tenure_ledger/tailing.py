@@ -13,7 +13,7 @@ from time import monotonic
 from tenure_ledger.errors import StoreUnavailable
 from tenure_ledger.rows import EventRow, Store
 
-__all__ = ["follow", "settled", "wait"]
+__all__ = ["FIRST_SECONDS", "POLL_SECONDS", "follow", "settled", "wait"]
 
 FIRST_SECONDS, POLL_SECONDS = 0.005, 0.04
 """How long whoever waits does not look: first, and at most. Each time by a half longer,

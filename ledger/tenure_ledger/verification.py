@@ -91,20 +91,22 @@ _NONE_YET = (0, GENESIS)
 
 
 def head_after(store: Store, since: Head | None) -> Head:
-    """Return the head of the store, going on from an earlier one.
+    """Return the head of what is settled, going on from an earlier one.
 
+    What others may still commit below is not in it: it would be a fork to this head.
     Raises `InvalidInput` where the store ends before that, `Corrupt` for a hash that
     is none.
     """
     start = since or EMPTY
     digest, position, count = bytes.fromhex(start.digest), start.position, start.count
-    for position, one in store.hashes(start.position):
+    end = store.horizon()
+    for position, one in store.hashes(start.position, end):
         if type(one) is not bytes:
             msg = f"the hash at position {position} was changed: see verify()"
             raise Corrupt(msg)
         digest = hashlib.sha256(digest + one).digest()
         count += 1
-    if position == start.position and (end := store.head_position()) < position:
+    if position == start.position and end < position:
         msg = (
             f"this ledger ends at position {end}, before the head of {position} that "
             "was given: see verify(against=...)"
@@ -155,7 +157,7 @@ class _Chain:
     def row(self, row: EventRow) -> Problem | None:
         if self.against is not None and row.position > self.against.position:
             # Whether the head that was given is one of this ledger shows here.
-            self.forked, self.against = self.compare(), None
+            self.forked, self.against = self.compare(ended=False), None
         problem = self._row(row)
         if problem is None:
             self.digest = hashlib.sha256(self.digest + row.hash).digest()
@@ -165,7 +167,7 @@ class _Chain:
 
     def end(self) -> Problem | None:
         """Check, behind the last row, what only the end can show."""
-        problem = self.incomplete or self.forked or self.compare()
+        problem = self.incomplete or self.forked or self.compare(ended=True)
         _, index, count = self.command
         if problem is None and self.last is not None and index + 1 < count:
             text = f"it is event {index + 1} of {count} of its command, and the last"
@@ -219,14 +221,18 @@ class _Chain:
             text = f"events of command {event.command_id or command_id} are missing"
             self.incomplete = self.incomplete or _problem("incomplete", row, text)
 
-    def compare(self) -> Problem | None:
-        """Compare the digest at the position of the head that was given."""
+    def compare(self, *, ended: bool) -> Problem | None:
+        """Compare the digest at the position of the head that was given.
+
+        ``ended``: no event stands behind it. Positions may have gaps, so a ledger that
+        went on without what the head has seen need not have an event at its position.
+        """
         against = self.against
         if against is None:
             return None
         if (self.count, self.digest.hex()) == (against.count, against.digest):
             return None
-        if self.position < against.position:
+        if ended and self.position < against.position:
             text = (
                 f"the ledger ends at position {self.position}, the head says "
                 f"{against.position}: its tail was cut off or a backup put back"
@@ -242,9 +248,12 @@ def _problem(kind: ProblemKind, row: EventRow, text: str) -> Problem:
 
 
 def verify(store: Store, against: Head | None = None) -> Verification:
-    """Walk the whole ledger in order and return the first thing that is wrong."""
+    """Walk all that is settled in order and return the first thing that is wrong.
+
+    A row above may have others committed below it while one walks.
+    """
     chain = _Chain(store, against)
-    for row in store.events(0):
+    for row in store.events(0, store.horizon()):
         problem = chain.row(row)
         if problem is not None:
             return Verification(chain.head(), problem)

@@ -13,7 +13,14 @@ from tenure_ledger.folds.recovery import Checkpoint
 from tenure_ledger.folds.stream import State
 from tenure_ledger.values import OwnerRef
 
-__all__ = ["OwnerStatus", "OwnerView", "ToolCall", "ToolCallState", "owner_view"]
+__all__ = [
+    "OwnerStatus",
+    "OwnerView",
+    "ToolCall",
+    "ToolCallState",
+    "call_state",
+    "owner_view",
+]
 
 OwnerStatus = Status | Literal["quarantined", "too_new"]
 ToolCallState = Literal["fresh", "intended", "completed", "unknown"]

@@ -8,7 +8,6 @@ run again. Where the store can tell a copy, others write to it only after the en
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import NamedTuple
 
 from tenure_ledger.codec import decode
@@ -16,7 +15,6 @@ from tenure_ledger.decisions.restored import RaiseFloor
 from tenure_ledger.decisions.takeover import TakeOver
 from tenure_ledger.errors import InvalidInput, OwnerIsLive, OwnerMoved, Refused
 from tenure_ledger.events import Event
-from tenure_ledger.folds.ownership import Ownership
 from tenure_ledger.shell import Shell
 from tenure_ledger.values import RESTORED, Evidence, OwnerRef
 
@@ -86,7 +84,8 @@ def _restart(shell: Shell, owner: OwnerRef, author: str, floor: int) -> bool:
             author,
             evidence,
             override=True,
-            lease_seconds=_lease_seconds(own, own.holding.lease_until),
+            # Whoever goes on is reaped like its predecessor.
+            lease_seconds=own.lease_seconds,
         )
         try:
             shell.run(command, None)
@@ -94,10 +93,3 @@ def _restart(shell: Shell, owner: OwnerRef, author: str, floor: int) -> bool:
             # Somebody who may not be there wrote meanwhile: look again.
             continue
         return True
-
-
-def _lease_seconds(own: Ownership, until: datetime | None) -> float | None:
-    """Return how long the lease was: whoever goes on is reaped like its predecessor."""
-    if until is None or own.active_at is None:
-        return None
-    return max(0.0, (until - own.active_at).total_seconds())

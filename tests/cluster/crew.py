@@ -9,7 +9,7 @@ from pathlib import Path
 
 from nodes import SUPPORT
 
-__all__ = ["Crew"]
+__all__ = ["HERE", "Crew", "environment"]
 
 HERE = Path(__file__).parent
 

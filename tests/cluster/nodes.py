@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from keeper import end_all, is_there
-from privileges import NOBODY
-from tools import Tools, as_server
+from privileges import NOBODY, as_nobody
+from tools import Tools
 from waiting import until
 
-__all__ = ["Cluster", "Node"]
+__all__ = ["SUPPORT", "Cluster", "Node", "children"]
 
 KEEPER = Path(__file__).with_name("keeper.py")
 SUPPORT = Path(__file__).parents[1] / "support"
@@ -184,7 +184,7 @@ class Cluster:
                     "HOME": str(self.folder),
                     "PYTHONPATH": self._tools.packages,
                 },
-                **as_server(),
+                **as_nobody(),
             )
         (self.folder / f"{name}.pid").write_text(str(started.pid))
         _started.append(started)

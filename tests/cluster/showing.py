@@ -48,7 +48,8 @@ class _Window(NamedTuple):
 
 def faults(nodes: dict[str, Found], rounds: list[Round], folder: Path) -> list[str]:
     """Return all that must not be, in words."""
-    seen = [one for one in all_said(folder) if one.word == "wrong"]
+    lines = all_said(folder)
+    seen = [one for one in lines if one.word == "wrong"]
     wrong = [f"{one.who}: {one.what}" for one in seen[:3]]
     if len(seen) > len(wrong):
         wrong.append(f"and {len(seen) - len(wrong)} more of these")
@@ -73,8 +74,7 @@ def faults(nodes: dict[str, Found], rounds: list[Round], folder: Path) -> list[s
         for one in rounds
         if one.failure == "frozen" and not one.two_wrote
     ]
-    known = told(all_said(folder))
-    if not known.ended:
+    if not told(lines).ended:
         wrong.append("nobody tried to act in a term that had ended")
     return wrong
 

@@ -11,12 +11,12 @@ import sys
 import tempfile
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from postgres import binaries
-from privileges import NOBODY
+from privileges import NOBODY, as_nobody
 
-__all__ = ["Missing", "Tools", "as_server", "found"]
+__all__ = ["Missing", "Tools", "found"]
 
 
 class Missing(Exception):  # noqa: N818  what it says, not what it is
@@ -32,13 +32,6 @@ class Tools(NamedTuple):
     """Where this Python finds Patroni; empty: by itself."""
     postgres: Path
     """The folder of `initdb` and all others."""
-
-
-def as_server() -> dict[str, Any]:
-    """Return how to start a server, which PostgreSQL insists is not root."""
-    if os.geteuid() != 0:
-        return {}
-    return {"user": NOBODY, "group": NOBODY, "extra_groups": []}
 
 
 def found() -> Tools:
@@ -151,7 +144,7 @@ def _postgres(kept: Path) -> Path:
 
 def _runs(command: list[str]) -> bool:
     try:
-        subprocess.run(command, check=True, capture_output=True, cwd="/", **as_server())
+        subprocess.run(command, check=True, capture_output=True, cwd="/", **as_nobody())
     except (PermissionError, subprocess.CalledProcessError):
         return False
     return True

@@ -205,6 +205,45 @@ def test_a_copy_that_was_not_said_to_be_the_ledger_is_only_read(
         assert ledger.claim(NEW, "n9", "host").generation > 1
 
 
+@pytest.mark.parametrize("kind", ["tenure backup", "dump in place"])
+def test_a_kept_head_says_what_is_lost_and_later_that_others_stand_there(
+    kind: str, tmp_path: Path
+) -> None:
+    url = new_place(kind, tmp_path)
+    with open_ledger(url) as ledger:
+        known = begin(ledger)
+        restore = back_up(kind, url, tmp_path)
+        go_on(ledger, known[0])
+        kept = ledger.head()
+    url = restore()
+    with open_ledger(url) as ledger:
+        assert ledger.head().count < kept.count
+        problem = ledger.verify(against=kept).problem
+        assert problem is not None
+        assert problem.kind == "cut_tail"
+    assert main(["restored", "--ledger", url]) == 0
+    with open_ledger(url) as ledger:
+        for number in range(kept.count):
+            ledger.accept(HELD, f"later{number}", "inbox")
+        assert ledger.head().position > kept.position
+        problem = ledger.verify(against=kept).problem
+        assert problem is not None
+        assert (problem.kind, problem.position) == ("fork", kept.position)
+
+
+def test_a_copy_that_cannot_be_written_is_named_and_the_ledger_is_not(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    url = f"sqlite:///{tmp_path}/relay.db"
+    with open_ledger(url) as ledger:
+        begin(ledger)
+    made = tmp_path / "nowhere" / "copy.db"
+    assert main(["backup", str(made), "--ledger", url]) == 2
+    told = capsys.readouterr().err
+    assert f"{made} cannot be written" in told
+    assert "relay.db" not in told
+
+
 @pytest.mark.parametrize("kind", TOLD, indirect=True)
 def test_a_restore_that_was_broken_off_is_none(lost: Lost) -> None:
     _, restore = lost

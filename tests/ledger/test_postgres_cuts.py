@@ -38,8 +38,8 @@ def keys(ledger: Ledger) -> list[str]:
     return [str(getattr(one, "key", "")) for one in events if isinstance(one, Event)]
 
 
-def cut_at_every_byte(url: str, way: Way, step: int) -> int:
-    """Cut an append after each count of bytes; return how many cuts there were."""
+def cut_at_every_byte(url: str, way: Way, step: int) -> None:
+    """Cut an append after each count of bytes: all are there, once, and in order."""
     with (
         Cutter(postgres.server().folder) as cutter,
         open_ledger(cutter.url(url), process="cut") as ledger,
@@ -64,12 +64,13 @@ def cut_at_every_byte(url: str, way: Way, step: int) -> int:
         assert keys(ledger) == asked
         assert ledger.verify().ok
         assert all(one.differing == 0 for one in ledger.rebuild(check=True))
-        return cutter.cuts
+        # The next may be shorter by a digit or two than the one that was measured.
+        assert cutter.cuts >= len(range(0, size - 5, step))
 
 
 @pytest.mark.parametrize("way", ["up", "down"])
 def test_a_cut_anywhere_is_an_append_all_the_same_and_once(url: str, way: Way) -> None:
-    assert cut_at_every_byte(url, way, EVERY) > 5
+    cut_at_every_byte(url, way, EVERY)
 
 
 @pytest.mark.prove
@@ -77,7 +78,7 @@ def test_a_cut_anywhere_is_an_append_all_the_same_and_once(url: str, way: Way) -
 def test_a_cut_at_each_byte_is_an_append_all_the_same_and_once(
     url: str, way: Way
 ) -> None:
-    assert cut_at_every_byte(url, way, 1) > 100
+    cut_at_every_byte(url, way, 1)
 
 
 @pytest.mark.parametrize("way", ["up", "down"])

@@ -73,6 +73,39 @@ def test_what_may_still_be_committed_is_not_passed(
     assert consumer.ends()
 
 
+def test_a_head_is_no_fork_of_what_others_commit_below_it_later(
+    store: PostgresStore, other: Client
+) -> None:
+    ledger = ledger_on(store)
+    append(store, event("a", 1))
+    first = ledger.head()
+    other.execute("BEGIN")
+    late = insert_event(other, event("late", 1))
+    append(store, event("b", 1))
+    kept = ledger.head(since=first)
+    assert kept == first == ledger.head()
+    assert kept.position < late
+    assert ledger.as_of(kept.position).position == kept.position
+    other.execute("COMMIT")
+    assert ledger.head(since=kept) == ledger.head()
+    assert ledger.head().count == 3
+
+
+def test_who_goes_on_from_the_last_event_it_was_given_misses_none(
+    store: PostgresStore, other: Client
+) -> None:
+    ledger = ledger_on(store)
+    append(store, event("a", 1))
+    other.execute("BEGIN")
+    insert_event(other, event("late", 1))
+    append(store, event("b", 1))
+    seen = [one.stream for one in ledger.events()]
+    last = [one.position for one in ledger.events()][-1]
+    other.execute("COMMIT")
+    seen += [one.stream for one in ledger.events(last)]
+    assert seen == ["a", "late", "b"]
+
+
 def test_only_writers_of_this_ledger_hold_it_back(
     store: PostgresStore, url: str
 ) -> None:

@@ -110,6 +110,47 @@ def test_the_writer_does_all_that_programs_do(granted: Place) -> None:
 
 
 @pytest.mark.parametrize(
+    "right",
+    [
+        "USAGE ON SCHEMA agent",
+        "EXECUTE ON ALL FUNCTIONS IN SCHEMA agent",
+        "SELECT ON agent._tenure",
+        "SELECT ON agent.kept_tables",
+        "SELECT ON agent.stored_events",
+        "INSERT ON agent.stored_events",
+        "INSERT ON agent.commands",
+        "INSERT ON agent.recovery_owners",
+        "UPDATE ON agent.recovery_owners",
+    ],
+)
+def test_a_writer_that_lacks_a_right_writes_nothing_and_is_told_of_the_grants(
+    granted: Place, right: str
+) -> None:
+    with open_ledger(granted.url("owner")) as ledger:
+        one = ledger.claim(S, "a", "host")
+        kept = ledger.head()
+        granted.run(f"REVOKE {right} FROM writer, PUBLIC")
+        with (
+            open_ledger(granted.url("writer")) as writers,
+            pytest.raises(StoreUnavailable, match=r"role may not do this.*--print-sql"),
+        ):
+            writers.advance(one, "lease_renewal")
+        assert ledger.head() == kept
+        assert all(not one.differing for one in ledger.rebuild(check=True))
+
+
+def test_the_grants_are_enough_where_functions_are_not_everybodys(place: Place) -> None:
+    closed = "ALTER DEFAULT PRIVILEGES FOR ROLE owner REVOKE {} FROM PUBLIC"
+    place.run(closed.format("EXECUTE ON FUNCTIONS"))
+    assert main(["migrate", "--ledger", place.url("owner")]) == 0
+    place.run(GRANTS)
+    with open_ledger(place.url("writer")) as ledger:
+        assert ledger.claim(S, "a", "host").generation == 1
+    with open_ledger(place.url("reader")) as ledger:
+        assert ledger.owner(S).agent_id == "a"
+
+
+@pytest.mark.parametrize(
     "statement",
     [
         "CREATE TABLE mine (id int)",
@@ -160,7 +201,7 @@ def test_the_reader_reads_everything_and_writes_nothing(granted: Place) -> None:
 def test_a_read_model_runs_after_the_owner_made_its_tables(granted: Place) -> None:
     with open_ledger(granted.url("writer")) as ledger:
         ledger.claim(S, "a", "host")
-        with pytest.raises(SchemaMissing):
+        with pytest.raises(SchemaMissing, match=r"(?s)of a read model.*run_once\(\)"):
             ledger.follower(Counts()).run_once()
     with open_ledger(granted.url("owner")) as ledger:
         ledger.follower(Counts()).run_once()

@@ -167,8 +167,12 @@ def test_migrate_makes_what_is_missing_and_says_what_it_would(
     # Whoever may runs it with a client of their own.
     by_hand.execute(script.encode())
     assert main(["migrate", "--check", "--ledger", url]) == 0
+    capsys.readouterr()
     assert main(["migrate", "--print-sql", "--ledger", url]) == 0
-    assert capsys.readouterr().out.count("\n") == 1
+    again = capsys.readouterr().out
+    grants = script.partition("\nCOMMIT;\n")[2]
+    assert "GRANT" in grants
+    assert again == f"-- nothing is missing\n{grants}"
     assert main(["migrate", "--ledger", url]) == 0
     with open_ledger(url) as ledger:
         ledger.claim(S, "a", "host")
@@ -184,21 +188,31 @@ def role(by_hand: Client) -> Iterator[str]:
     by_hand.execute(f"DROP OWNED BY {role}; DROP ROLE {role}".encode())
 
 
-def test_a_role_that_may_make_nothing_is_told_what_to_type(url: str, role: str) -> None:
+def test_a_role_that_may_make_nothing_is_told_what_to_type(
+    url: str, role: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     theirs = url.replace("user=postgres", f"user={role}")
     with (
         open_ledger(theirs) as ledger,
         pytest.raises(SchemaMissing, match="tenure migrate --ledger URL"),
     ):
         ledger.claim(S, "a", "host")
+    nowhere = f"{theirs}&host=127.0.0.1,127.0.0.2&port=1"
+    for one in (theirs, nowhere):
+        assert main(["migrate", "--ledger", one]) == 2
+        told = capsys.readouterr().err
+        # One line, though a server quotes statements and libpq gives advice.
+        assert told.startswith("tenure: ")
+        assert told.count("\n") == 1
 
 
 def test_the_printed_grants_are_all_that_a_writer_needs(
     url: str, by_hand: Client, role: str
 ) -> None:
     with closing(PostgresStore(url, tables=[t.spec for t in TABLES])) as store:
-        script = store.missing()
+        assert store.missing()
         store.setup()
+        script = store.grants()
     grants = [line[3:] for line in script.splitlines() if line.startswith("-- GRANT")]
     for grant in grants:
         if "TO reader" in grant or "UPDATE ON" in grant:

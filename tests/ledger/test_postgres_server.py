@@ -199,7 +199,8 @@ def test_a_server_that_is_restarted_under_load_loses_and_doubles_nothing(
     for nth, names in enumerate(told):
         history = ledgers[nth].history(OwnerRef("session", f"ses_{nth}"))
         assert [getattr(one.event, "key", None) for one in history] == names
-        assert len(names) > 30
+    # How they shared it out between them is the machine's business.
+    assert sum(map(len, told)) > 3 * 50
     assert ledgers[0].verify().ok
     for ledger in ledgers:
         ledger.close()

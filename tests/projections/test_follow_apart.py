@@ -131,3 +131,31 @@ def test_a_record_that_somebody_deleted_is_made_again(
         by_hand.execute("DELETE FROM followers")
     assert follower.catch_up() == passed
     assert follower.position == ledgers[0].head().position
+
+
+def test_a_connection_that_is_cut_while_an_event_is_handled_is_replaced(
+    url: str,
+) -> None:
+    cuts: list[int] = []
+
+    class Cut(Noted):
+        def handle(self, recorded: Recorded, rows: ModelRows, /) -> None:
+            assert rows.get("noted_cut", at=recorded.position) is None
+            super().handle(recorded, rows)
+            if not cuts:
+                with client(url) as by_hand:
+                    found = by_hand.execute(
+                        "WITH found AS MATERIALIZED (SELECT pid FROM pg_locks "
+                        "WHERE relation = 'stored_events'::regclass "
+                        "AND mode = 'RowExclusiveLock') "
+                        "SELECT pid FROM found WHERE pg_terminate_backend(pid, 10000)"
+                    ).fetchall()
+                    cuts.extend(pid for (pid,) in found)
+                    assert cuts
+
+    with open_ledger(url) as ledger:
+        ledger.claim(S, "a", "host")
+        follower = ledger.follower(Cut("cut"))
+        assert follower.catch_up() == ledger.head().count
+        assert follower.parked() == []
+        assert len(list(follower.rows("noted_cut"))) == ledger.head().count

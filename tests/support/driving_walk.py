@@ -13,7 +13,7 @@ from driving_steps import begin, steps
 from driving_words import Chooser
 from worlds import World
 
-__all__ = ["walk"]
+__all__ = ["chooser", "walk"]
 
 T = TypeVar("T")
 

@@ -23,7 +23,7 @@ from tenure import (
     open_ledger,
 )
 
-__all__ = ["latest", "listed", "write"]
+__all__ = ["Willing", "latest", "listed", "write"]
 
 
 class Willing:

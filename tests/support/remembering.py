@@ -12,7 +12,7 @@ from tenure import Event, OwnerRef, OwnerView
 from tenure_ledger.events import BodiesErased
 from worlds import World
 
-__all__ = ["Memory", "Moment", "remember"]
+__all__ = ["CHECKPOINTS", "Memory", "Moment", "remember"]
 
 CHECKPOINTS = "runtime_restart_checkpoints"
 

@@ -15,7 +15,7 @@ import psycopg
 from postgres import Server
 from waiting import until
 
-__all__ = ["Pair", "pair"]
+__all__ = ["Pair", "new_data", "pair"]
 
 
 class Pair:

@@ -27,7 +27,19 @@ from tenure_ledger.shell import Shell
 from tenure_ledger.stores import SQLiteStore
 from tenure_ledger.stores.sqlite_unit import SQLiteUnit
 
-__all__ = ["COMMANDS", "POINTS", "S", "SeenTable", "open_stopping", "stop_in"]
+__all__ = [
+    "COMMANDS",
+    "POINTS",
+    "SEEN",
+    "WITHOUT_BODIES",
+    "S",
+    "SeenTable",
+    "StoppingStore",
+    "open_stopping",
+    "prepare",
+    "stop",
+    "stop_in",
+]
 
 S = OwnerRef("session", "ses_1")
 PROCESS = "host"

@@ -9,7 +9,7 @@ from typing import TypeVar
 from tenure_ledger.hook import Change
 from tenure_ledger.rows import RowChange, Snapshot, TableSpec
 
-__all__ = ["Hook", "together"]
+__all__ = ["WAIT_SECONDS", "Hook", "HookError", "together"]
 
 T = TypeVar("T")
 WAIT_SECONDS = 60.0

@@ -8,7 +8,7 @@ from tenure import Authority, Evidence, First, Ledger, OwnerRef
 from tenure_gate.journal import JournalSnapshot
 from worlds import World
 
-__all__ = ["SCENES", "S", "journal_of", "third_term"]
+__all__ = ["SCENES", "S", "first_term", "journal_of", "third_term"]
 
 S = OwnerRef("session", "ses_1")
 

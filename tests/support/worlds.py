@@ -28,7 +28,7 @@ from tenure_ledger.stores import MemoryStore, SQLiteStore
 from tenure_ledger.stores.postgres import PostgresStore
 from tenure_projections.live import LiveTables
 
-__all__ = ["STORES", "World", "line"]
+__all__ = ["START", "STORES", "World", "line"]
 
 STORES = ("memory", "sqlite", "postgres")
 """The stores that the tests run on; see `pytest_collection_modifyitems`."""

@@ -8,6 +8,8 @@ from importlib.metadata import version
 
 from tenure_ledger.errors import Fault, Refused
 
+__all__ = ["main"]
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the subcommand named in `argv` (default: the process's own arguments).
@@ -22,7 +24,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         status = run(rest)
         sys.stdout.flush()
     except (Fault, Refused) as problem:
-        print(f"tenure: {problem}", file=sys.stderr)
+        # What a server said may be several lines.
+        lines = (line.strip() for line in str(problem).splitlines())
+        print(f"tenure: {' '.join(lines)}", file=sys.stderr)
         return 2
     except OSError as problem:
         # What was found could not be told: a full disk, or nobody reads any more.

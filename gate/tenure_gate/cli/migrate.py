@@ -20,7 +20,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     with closing(open_shell(options.ledger, tables=LiveTables())) as shell:
         script = shell.store.missing()
         if options.print_sql:
-            sys.stdout.write(script)
+            grants = shell.store.grants()
+            sys.stdout.write(script or "-- nothing is missing\n")
+            sys.stdout.write(grants and f"\n{grants}")
             return 0
         if not script:
             sys.stdout.write("the tables are there, and of this version\n")
@@ -49,7 +51,8 @@ def _parser() -> argparse.ArgumentParser:
     what.add_argument(
         "--print-sql",
         action="store_true",
-        help="make nothing, and print what would be run, for whoever may run it",
+        help="make nothing, and print what would be run, for whoever may run it, and "
+        "what other roles need",
     )
     ledger_option(parser)
     return parser

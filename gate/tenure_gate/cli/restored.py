@@ -29,7 +29,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     for owner, refusal in done.left:
         why = f"{type(refusal).__name__}: {refusal}"
         sys.stdout.write(f"{one_line(f'left {owner_name(owner)}: {why}')}\n")
-    sys.stdout.write("next: start your program, or see: tenure recover --dry-run\n")
+    see = "tenure recover --dry-run --ledger URL"
+    sys.stdout.write(f"next: start your program, or see: {see}\n")
     return int(bool(done.left))
 
 

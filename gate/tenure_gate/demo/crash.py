@@ -9,7 +9,7 @@ from itertools import islice
 from tenure import Authority, Ledger, OwnerRef
 from tenure_gate.demo.telling import Telling
 
-__all__ = ["kill_a_writer", "read_what_is_left"]
+__all__ = ["SESSION", "kill_a_writer", "read_what_is_left"]
 
 SESSION = OwnerRef("session", "ses_3")
 WRITER = "tenure_gate.demo.writer"

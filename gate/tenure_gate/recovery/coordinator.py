@@ -11,7 +11,7 @@ from tenure_gate.recovery.run import Run
 from tenure_ledger.values import OwnerRef
 from tenure_projections.ledger import Ledger
 
-__all__ = ["arecover", "recover", "recover_each"]
+__all__ = ["TOGETHER", "arecover", "recover", "recover_each"]
 
 TOGETHER = 16
 """Owners in one commit of `recover`: beyond this the gain is small, and others wait."""
@@ -38,7 +38,7 @@ def recover(
     failed: list[Failed] = []
     run = Run(
         ledger,
-        RecoveryEnvironment() if environment is None else environment,
+        environment,
         only=only,
         dry_run=dry_run,
         max_age_seconds=max_age_seconds,
@@ -68,7 +68,7 @@ def recover_each(
     """
     run = Run(
         ledger,
-        RecoveryEnvironment() if environment is None else environment,
+        environment,
         only=only,
         dry_run=dry_run,
         max_age_seconds=max_age_seconds,

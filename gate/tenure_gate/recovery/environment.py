@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from inspect import getattr_static
 from types import MemberDescriptorType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from tenure_gate.recovery.holders import HolderAnswer, holder_of_process
 from tenure_ledger.decisions.recovering.command import Answers, Identity
@@ -14,10 +14,10 @@ from tenure_ledger.errors import InvalidInput
 from tenure_ledger.methods.base import ids
 from tenure_ledger.values import OwnerRef, kind_of
 
-__all__ = ["RecoveryEnvironment"]
+__all__ = ["RecoveryEnvironment", "environment_of"]
 
 T = TypeVar("T")
-_HOLDERS = ("gone", "alive", "cannot_tell")
+_HOLDERS = get_args(HolderAnswer)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +76,15 @@ class RecoveryEnvironment:
             grants=grants,
             model=_ask(self.current_model, owner),
         )
+
+
+def environment_of(given: RecoveryEnvironment | None) -> RecoveryEnvironment:
+    """Return it, or one that asks nothing of the host. Raises `InvalidInput`."""
+    environment: object = RecoveryEnvironment() if given is None else given
+    if not isinstance(environment, RecoveryEnvironment):
+        msg = f"environment must be a RecoveryEnvironment, not {kind_of(environment)}"
+        raise InvalidInput(msg)
+    return environment
 
 
 def _ask(question: Callable[[OwnerRef], T | None] | None, owner: OwnerRef) -> T | None:

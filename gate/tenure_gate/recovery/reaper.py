@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tenure_gate.recovery.environment import RecoveryEnvironment
+from tenure_gate.recovery.environment import RecoveryEnvironment, environment_of
 from tenure_gate.recovery.results import (
     Closed,
     Failed,
@@ -12,7 +12,7 @@ from tenure_gate.recovery.results import (
     left_alone,
 )
 from tenure_ledger.decisions.work import blocked
-from tenure_ledger.errors import InvalidInput, Refused
+from tenure_ledger.errors import Refused
 from tenure_ledger.folds.stream import State
 from tenure_ledger.values import Evidence, OwnerRef, check_id, kind_of
 from tenure_projections.ledger import Ledger
@@ -34,11 +34,7 @@ def reap(
     if not isinstance(ledger, Ledger):
         msg = f"reap takes what open_ledger returned, not {kind_of(ledger)}"
         raise TypeError(msg)
-    if environment is None:
-        environment = RecoveryEnvironment()
-    if not isinstance(environment, RecoveryEnvironment):
-        msg = f"environment must be a RecoveryEnvironment, not {kind_of(environment)}"
-        raise InvalidInput(msg)
+    environment = environment_of(environment)
     check_id("author", author)
     results: list[Result] = []
     failed: list[Failed] = []

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple, cast
 
 from tenure_gate.recovery.candidates import is_candidate, seen_last
-from tenure_gate.recovery.environment import RecoveryEnvironment
+from tenure_gate.recovery.environment import RecoveryEnvironment, environment_of
 from tenure_gate.recovery.results import (
     Closed,
     Failed,
@@ -64,7 +64,7 @@ class Run:
     def __init__(
         self,
         ledger: Ledger,
-        environment: RecoveryEnvironment,
+        environment: RecoveryEnvironment | None,
         *,
         only: Iterable[OwnerRef] | None,
         dry_run: bool,
@@ -74,13 +74,8 @@ class Run:
         if not isinstance(ledger, Ledger):
             msg = f"recover takes what open_ledger returned, not {kind_of(ledger)}"
             raise TypeError(msg)
-        if not isinstance(environment, RecoveryEnvironment):
-            msg = (
-                f"environment must be a RecoveryEnvironment, not {kind_of(environment)}"
-            )
-            raise InvalidInput(msg)
         self._ledger = ledger
-        self._environment = environment
+        self._environment = environment_of(environment)
         self._only = _owners(only)
         dry_run = check_flag("dry_run", dry_run)
         self._writer = ledger.recovery_writer(AUTHOR, dry_run=dry_run)

@@ -34,6 +34,7 @@ __all__ = [
     "GrantMore",
     "Revoke",
     "Spawn",
+    "ancestors",
     "decide_grant",
     "decide_revoke",
     "decide_spawn",

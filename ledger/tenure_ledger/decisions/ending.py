@@ -24,6 +24,7 @@ __all__ = [
     "clear_checkpoint",
     "close_call",
     "close_term",
+    "default_boundary",
     "end_things",
     "leads",
     "release",

@@ -181,6 +181,14 @@ class Ownership(Value, frozen=True):
         holding = self.holding
         return self.parent is not None and (holding is None or not holding.agent_id)
 
+    @property
+    def lease_seconds(self) -> float | None:
+        """How long the lease was that the holding was given; None: it has none."""
+        until = self.holding.lease_until if self.holding else None
+        if until is None or self.active_at is None:
+            return None
+        return max(0.0, (until - self.active_at).total_seconds())
+
     def granted(self, name: str, now: datetime) -> bool:
         """Say whether the owner has this grant at that time."""
         until = self.grants.get(name, now)

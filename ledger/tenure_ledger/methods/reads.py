@@ -16,7 +16,7 @@ from tenure_ledger.folds.notices import Notice
 from tenure_ledger.methods.base import (
     Methods,
 )
-from tenure_ledger.tailing import follow
+from tenure_ledger.tailing import follow, settled
 from tenure_ledger.values import (
     Authority,
     ChatExecutionKey,
@@ -92,9 +92,13 @@ class ReadMethods(Methods):
         return [decode(row) for row in rows]
 
     def events(self, after: int = 0) -> Iterator[Recorded]:
-        """Yield every event of the ledger above the position ``after``, in order."""
+        """Yield every event of the ledger above the position ``after``, in order.
+
+        It ends where others may still commit something below: who goes on from the last
+        position that it was given misses nothing.
+        """
         check_integer("after", after, 0)
-        return map(decode, self._shell.store.events(after))
+        return map(decode, settled(self._shell.store, after))
 
     def follow(
         self, after: int = 0, *, stop: Event | None = None

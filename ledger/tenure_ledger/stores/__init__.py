@@ -39,7 +39,10 @@ def open_store(
     if url is None:
         url = os.environ.get("TENURE_URL")
         if not url:
-            raise InvalidInput(f"No URL, and TENURE_URL is not set: give {_FORMS}.")
+            raise InvalidInput(
+                "No URL (in a shell: --ledger URL), and TENURE_URL is not set: give "
+                f"{_FORMS}."
+            )
     if not isinstance(url, str):
         kind = type(url).__name__
         raise InvalidInput(f"The URL must be text, not {kind}: give {_FORMS}.")

@@ -13,5 +13,5 @@ def of_a_copy(name: str) -> StoreUnavailable:
         f"{name} is a copy of a ledger, a restored backup or one that was moved: what "
         "it lacks may have given out generations that it would give out again. Nothing "
         "was written; reading goes on. If it is the ledger from now on, run `tenure "
-        "restored --ledger URL`, as a role that owns its tables."
+        "restored --ledger URL` (on a server as a role that owns its tables)."
     )

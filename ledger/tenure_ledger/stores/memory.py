@@ -52,9 +52,11 @@ class MemoryStore:
                 return
             after = rows[-1].position
 
-    def hashes(self, after: int) -> Iterator[tuple[int, bytes]]:
-        """Yield (position, hash) with a position above ``after``, in order."""
-        for row in self.events(after):
+    def hashes(
+        self, after: int, upto: int | None = None
+    ) -> Iterator[tuple[int, bytes]]:
+        """Yield (position, hash) with ``after`` < position (<= ``upto``), in order."""
+        for row in self.events(after, upto):
             yield row.position, row.hash
 
     def head_position(self) -> int:
@@ -93,6 +95,10 @@ class MemoryStore:
     def missing(self) -> str:
         """Return nothing: there is nothing to create."""
         self._check()
+        return ""
+
+    def grants(self) -> str:
+        """Return nothing: there are no roles."""
         return ""
 
     @contextmanager

@@ -32,6 +32,7 @@ from tenure_ledger.stores.postgres_schema import (
     adopt,
     check_may_adopt,
     exists,
+    grants,
     is_same,
     missing,
     prepare,
@@ -113,7 +114,7 @@ class PostgresStore:
             raise of_a_copy(self.path)
         exchange = Exchange(self._pool, self._place)
         return PostgresUnit(
-            exchange, self._tables, self._seen, self.path, deadline_seconds
+            exchange, self._tables, self._seen, self._place, deadline_seconds
         )
 
     def tail(self, stream: str, version: int) -> Sequence[EventRow]:
@@ -142,11 +143,14 @@ class PostgresStore:
                 return
             after = page[-1].position
 
-    def hashes(self, after: int) -> Iterator[tuple[int, bytes]]:
-        """Yield (position, hash) with a position above ``after``, in order."""
+    def hashes(
+        self, after: int, upto: int | None = None
+    ) -> Iterator[tuple[int, bytes]]:
+        """Yield (position, hash) with ``after`` < position (<= ``upto``), in order."""
+        last = _POSITION_MAX if upto is None else upto
         while True:
-            values = [b"%d" % after, b"%d" % _PAGE_ROWS]
-            (result,) = self._run([Call(_HASHES_PAGE, values, (0, 0))])
+            values = [b"%d" % after, b"%d" % last, b"%d" % _PAGE_ROWS]
+            (result,) = self._run([Call(_HASHES_PAGE, values, (0, 0, 0))])
             count = result.ntuples
             for at in range(count):
                 after = integer(result.get_value(at, 0))
@@ -198,14 +202,8 @@ class PostgresStore:
     def define(self, specs: Sequence[TableSpec]) -> None:
         """Create further tables, which only their own writer keeps, if missing."""
         self._check()
-        new = [spec for spec in specs if spec not in self._tables.others]
-        self._tables.define(specs)
-        try:
+        with self._tables.defining(specs):
             self._prepare(_SETUP_SECONDS)
-        except BaseException:
-            # What could not be made is nothing that others have to wait for.
-            self._tables.forget(new)
-            raise
 
     def setup(self) -> None:
         """Create or migrate what is missing; safe to call again and at once."""
@@ -218,6 +216,10 @@ class PostgresStore:
         with self._lent() as wire:
             deadline = monotonic() + READ_SECONDS
             return missing(wire, self._place, self._tables, deadline)
+
+    def grants(self) -> str:
+        """Return what a writer and a reader need, as comments of SQL."""
+        return grants(self._place, self._tables)
 
     @contextmanager
     def restoring(self) -> Generator[None]:

@@ -25,9 +25,6 @@ __all__ = ["BEGIN", "COMMIT", "Exchange"]
 BEGIN = Call("BEGIN")
 COMMIT = Call("COMMIT")
 _ROLLBACK = Call("ROLLBACK")
-_HOLD = sql("hold")
-_TRY_HOLD = sql("try_hold")
-_HOLD_SHARED = sql("hold_shared")
 _LOCK_TIMEOUT = sql("lock_timeout")
 
 _GRACE_SECONDS = 0.5
@@ -126,18 +123,6 @@ class Exchange:
             return []
         wire.lock_timeout_ms = milliseconds
         return [Call(_LOCK_TIMEOUT, [b"%d" % milliseconds], [0])]
-
-    def hold(self, what: str, *, waits: bool = True) -> Call:
-        """Return the call that locks something of this ledger until the end."""
-        return Call(_HOLD if waits else _TRY_HOLD, [self._place.lock(what)], [0])
-
-    def share(self, what: str) -> Call:
-        """Return the call that keeps others from holding it, until the end."""
-        return Call(_HOLD_SHARED, [self._place.lock(what)], [0])
-
-    def line(self, stream: str) -> bytes:
-        """Return the lock in which one waits for a stream."""
-        return self._place.lock(f"line {stream}")
 
     def roll_back(self) -> None:
         """Undo what is not committed; the connection stays."""

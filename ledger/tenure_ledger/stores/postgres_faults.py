@@ -19,7 +19,15 @@ from tenure_ledger.errors import (
 from tenure_ledger.rows import Conflict, Doubtful, Interrupted, RowRefused
 from tenure_ledger.stores.postgres_wire import ConnectionLost, ServerError
 
-__all__ = ["MOVED", "at_write", "schema_missing", "translate", "unreachable"]
+__all__ = [
+    "MOVED",
+    "at_write",
+    "model_missing",
+    "not_granted",
+    "schema_missing",
+    "translate",
+    "unreachable",
+]
 
 MOVED = "TN001"
 """Raised by our function `moved`: a stream is not at the version that was seen."""
@@ -48,13 +56,11 @@ def translate(error: ServerError | ConnectionLost, name: str) -> Fault | Refused
             "space and call again."
         )
     if code == "42501":
-        return StoreUnavailable(
-            f"The role may not do this in {name} ({error}); nothing was written. "
-            "`tenure migrate --print-sql` ends with the grants that a writer needs."
-        )
+        return not_granted(name, str(error))
     if code == "25006":
         return StoreUnavailable(
-            f"{name} only reads ({error}); nothing was written. Name the primary."
+            f"{name} only reads ({error}); nothing was written. Name the primary, and "
+            "a role that may write (its default_transaction_read_only is off)."
         )
     if kind == "22" or code in _TOO_LARGE:
         return InvalidInput(f"PostgreSQL cannot store a value ({error}).")
@@ -96,7 +102,16 @@ def unreachable(error: Exception, name: str) -> StoreUnavailable:
     """Return the fault of a server that does not answer."""
     return StoreUnavailable(
         f"No answer from {name} ({error}); nothing was written. See that the server "
-        "runs and that this machine may connect to it, then call again."
+        "runs, and lets this role in from here (database, password, sslmode), then "
+        "call again."
+    )
+
+
+def not_granted(name: str, why: str) -> StoreUnavailable:
+    """Return the fault of a role that lacks a right."""
+    return StoreUnavailable(
+        f"The role may not do this in {name} ({why}); nothing was written. "
+        "`tenure migrate --print-sql` ends with the grants that a writer needs."
     )
 
 
@@ -104,6 +119,17 @@ def schema_missing(name: str, why: str) -> SchemaMissing:
     """Return the fault of tables that are not there and cannot be made here."""
     return SchemaMissing(
         f"{name} lacks tables of the ledger ({why}); nothing was written. As a role "
-        "that may create them run `tenure migrate --ledger URL`, or have `tenure "
+        "that may create them, in a schema that is there and its own or in a database "
+        "where it may make one, run `tenure migrate --ledger URL`; or have `tenure "
         "migrate --ledger URL --print-sql` run by whoever may."
+    )
+
+
+def model_missing(name: str, why: str) -> SchemaMissing:
+    """Return the fault of a read model's tables that cannot be made here."""
+    return SchemaMissing(
+        f"{name} lacks tables of a read model ({why}); nothing was written. As a role "
+        "that may create them follow the model once, by `ledger.follower(model)."
+        "run_once()`, and grant SELECT, INSERT, UPDATE and DELETE on them, on "
+        "followers and on parked_streams to this role."
     )

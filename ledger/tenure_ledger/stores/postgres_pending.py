@@ -113,10 +113,9 @@ class Pending:
     ) -> list[Call]:
         """Return what is to be sent, events first, and forget it.
 
+        Events are in the order of streams, so that two do not wait for one another.
         ``heads``: those that the unit has read; the row behind a head is inserted only
         if that is still there. ``line`` gives the lock in which one waits for a stream.
-        In the order of streams, so that two do not wait for
-        one another.
         """
         calls: list[Call] = []
         events = self.events

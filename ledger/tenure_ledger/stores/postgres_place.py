@@ -68,7 +68,10 @@ def place_of(url: str) -> Place:
     except (Error, UnicodeEncodeError) as error:
         why = str(error).strip()
         if "@" in base or "password" in query:
-            why = "what is wrong is not shown, since it may be the password"
+            why = (
+                "its form, or an option that neither we nor libpq know; what is wrong "
+                "is not shown, since it may be the password"
+            )
         raise InvalidInput(
             f"This is no URL of PostgreSQL ({why}): give {_FORM}."
         ) from None

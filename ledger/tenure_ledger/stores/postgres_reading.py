@@ -35,6 +35,8 @@ _TAIL = sql("tail")
 _BODY = sql("body")
 _NEXT_STREAMS = sql("next_streams")
 _BEGIN = Call("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+_PATIENT = Call("SET LOCAL idle_in_transaction_session_timeout = 0")
+"""What is done with a row may take long; nobody waits for who only reads."""
 _PAGE_ROWS = 1000
 
 
@@ -50,7 +52,7 @@ def body_call(stream: str, digest: str) -> Call:
 
 def begin_reading(wire: Wire) -> None:
     """Begin the transaction of a `Reading`. Raises ServerError, ConnectionLost."""
-    wire.run([_BEGIN], monotonic() + READ_SECONDS)
+    wire.run([_BEGIN, _PATIENT], monotonic() + READ_SECONDS)
     wire.in_transaction = True
 
 

@@ -17,12 +17,18 @@ from tenure_ledger.errors import (
     StoreUnavailable,
 )
 from tenure_ledger.rows import LEDGER_TABLES, TableSpec
+from tenure_ledger.stores.known_tables import quote
 from tenure_ledger.stores.postgres_columns import rows
 from tenure_ledger.stores.postgres_connect import sql
-from tenure_ledger.stores.postgres_faults import schema_missing, translate
+from tenure_ledger.stores.postgres_faults import (
+    model_missing,
+    not_granted,
+    schema_missing,
+    translate,
+)
 from tenure_ledger.stores.postgres_place import Place
 from tenure_ledger.stores.postgres_reading import Reading
-from tenure_ledger.stores.postgres_tables import ColumnType, Tables, quote
+from tenure_ledger.stores.postgres_tables import ColumnType, Tables
 from tenure_ledger.stores.postgres_wire import Call, ServerError, Wire
 
 __all__ = [
@@ -30,6 +36,7 @@ __all__ = [
     "adopt",
     "check_may_adopt",
     "exists",
+    "grants",
     "is_same",
     "missing",
     "prepare",
@@ -48,6 +55,7 @@ _ADOPT = sql("adopt")
 _MAY_ADOPT = sql("may_adopt")
 _RAISE_BASE = sql("raise_base")
 _PRIVILEGE = "42501"
+_NO_TABLE = "42P01"
 
 
 class _Found(NamedTuple):
@@ -71,13 +79,17 @@ def prepare(wire: Wire, place: Place, tables: Tables, deadline: float) -> bool:
     many processes at once. Raises ConnectionLost, Contended, Corrupt,
     InvalidInput, SchemaMissing, SchemaTooNew, StoreUnavailable.
     """
+    making: _Found | None = None
     try:
         found = _look(wire, place, deadline)
         if not _is_complete(found, tables, place):
+            making = found
             found = _migrate(wire, place, tables, deadline)
     except ServerError as error:
-        if error.code == _PRIVILEGE:
-            raise schema_missing(place.name, str(error)) from error
+        if making and error.code == _PRIVILEGE:
+            whole = making.version == SCHEMA_VERSION and not _to_make(making, tables)
+            told = model_missing if whole else schema_missing
+            raise told(place.name, str(error)) from error
         raise translate(error, place.name) from error
     tables.lacking = found.kept - {spec.name for spec in tables.kept}
     tables.learn(found.tables)
@@ -125,10 +137,14 @@ def missing(wire: Wire, place: Place, tables: Tables, deadline: float) -> str:
     body = "\n\n".join(["BEGIN;", path, _script(found, tables, place), *keep])
     if new and found.version:
         body += "\n\n-- Then make the rows of the new tables: tenure rebuild"
+    return f"{body}\n\nCOMMIT;\n"
+
+
+def grants(place: Place, tables: Tables) -> str:
+    """Return what a writer and a reader of the schema need, as comments of SQL."""
     schema = quote(place.schema)
     kept = ", ".join(f"{schema}.{spec.name}" for spec in tables.kept)
-    grants = sql("grants").replace("{schema}", schema).replace("{tables}", kept)
-    return f"{body}\n\nCOMMIT;\n\n{grants}\n"
+    return sql("grants").replace("{schema}", schema).replace("{tables}", kept) + "\n"
 
 
 def is_same(wire: Wire, deadline: float, *, copied: bool) -> bool:
@@ -154,7 +170,14 @@ def _look(wire: Wire, place: Place, deadline: float) -> _Found:
             named[str(column)] = (int(oid or 0), str(kind))
     version, behind, copied, kept = 0, False, False, frozenset[str]()
     if _OURS in columns and columns.keys() >= LEDGER_TABLES:
-        one, two = wire.run([Call(_PLACE), Call(_KEPT)], deadline)
+        try:
+            one, two = wire.run([Call(_PLACE), Call(_KEPT)], deadline)
+        except ServerError as error:
+            if error.code != _NO_TABLE:
+                raise
+            # It is there, and is not found by its name.
+            why = f"it has no USAGE on the schema {place.schema}"
+            raise not_granted(place.name, why) from error
         ((number, is_behind, is_copied),) = rows(one)
         version, behind, copied = int(number or 0), bool(is_behind), bool(is_copied)
         kept = frozenset(str(name) for (name,) in rows(two))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from tenure_ledger.columns import check_columns, taken_table, unknown_table
-from tenure_ledger.errors import InvalidInput, StoreUnavailable
+from tenure_ledger.columns import check_columns
+from tenure_ledger.errors import InvalidInput
 from tenure_ledger.rows import Column, Fill, Row, RowChange, TableSpec
+from tenure_ledger.stores.known_tables import KnownTables, listed, quote
 from tenure_ledger.stores.postgres_columns import TIMESTAMPTZ, data_of, encode
 from tenure_ledger.stores.postgres_joined import ADDED, Joined
 from tenure_ledger.stores.postgres_pending import (
@@ -16,7 +17,7 @@ from tenure_ledger.stores.postgres_pending import (
 )
 from tenure_ledger.stores.postgres_wire import Call
 
-__all__ = ["ColumnType", "Tables", "quote"]
+__all__ = ["ColumnType", "Tables"]
 
 ColumnType = tuple[int, str]
 """The type of a column: its number, and its name in SQL."""
@@ -24,45 +25,19 @@ ColumnType = tuple[int, str]
 TEXT = 25
 
 
-class Tables:
+class Tables(KnownTables):
     """Put, delete and find rows of the tables that a store was opened with."""
 
     def __init__(
         self, specs: Sequence[TableSpec] = (), fill: Fill | None = None
     ) -> None:
-        self.kept = tuple(specs)
-        """Those that every writer keeps in the transaction of its events."""
-        self.fill = fill
-        self.lacking: frozenset[str] = frozenset()
-        """Those that the schema's writers keep and this store was not given."""
-        self._others: dict[str, TableSpec] = {}
-        self._specs: dict[str, TableSpec] = {spec.name: spec for spec in specs}
+        super().__init__(specs, fill)
         self._types: dict[str, Mapping[str, ColumnType]] = {}
         self._sql: dict[tuple[str, ...], str] = {}
         self._puts: dict[str, TableSpec] = {}
         """By statement, the table that it puts a row of."""
         self._formats: dict[tuple[object, ...], Sequence[int]] = {}
         self.joined = Joined(INSERT_EVENTS, (INSERT_COMMAND, INSERT_BODY), self._joins)
-
-    def define(self, specs: Sequence[TableSpec]) -> None:
-        """Know further tables. Raises InvalidInput for a name that is taken."""
-        for spec in specs:
-            if self._specs.get(spec.name, spec) != spec:
-                raise taken_table(spec.name)
-        self._others.update((spec.name, spec) for spec in specs)
-        self._specs.update((spec.name, spec) for spec in specs)
-
-    @property
-    def others(self) -> tuple[TableSpec, ...]:
-        """Those that their own writers keep."""
-        return tuple(self._others.values())
-
-    def forget(self, specs: Sequence[TableSpec]) -> None:
-        """Know these no more: they could not be made."""
-        gone = {spec.name for spec in specs} - {spec.name for spec in self.kept}
-        for name in gone:
-            self._others.pop(name, None)
-            self._specs.pop(name, None)
 
     def learn(self, types: Mapping[str, Mapping[str, ColumnType]]) -> None:
         """Take in what the server says about the columns of each table."""
@@ -72,36 +47,23 @@ class Tables:
             self._types.update(types)
             self.joined.forget()
 
-    def is_kept(self, table: str) -> bool:
-        """Say whether every writer writes it."""
-        return any(spec.name == table for spec in self.kept)
-
     def part(self, table: str, where: Mapping[str, Column]) -> str | None:
         """Return which part of the table these rows are, None: any (`TableSpec`)."""
-        column = self._spec(table).apart
+        column = self.spec(table).apart
         value = where.get(column) if column is not None else None
         return None if value is None else str(value)
-
-    def check_all_kept(self, name: str) -> None:
-        """Raise StoreUnavailable if a command would leave tables behind its events."""
-        if self.lacking:
-            raise StoreUnavailable(
-                f"The writers of {name} keep tables beside its events "
-                f"({', '.join(sorted(self.lacking))}), which this one was not given: "
-                "open it with tenure.open_ledger. Nothing was written."
-            )
 
     def change(self, change: RowChange) -> Call:
         """Return the call that puts or deletes a row. Raises InvalidInput."""
         table, key, row = change
-        spec = self._spec(table)
+        spec = self.spec(table)
         if row is None:
             return self._call("delete", spec, spec.key, key)
         return self._call("put", spec, spec.columns, row)
 
     def select(self, table: str, where: Mapping[str, Column]) -> Call:
         """Return the call for rows with these values, by key. Raises InvalidInput."""
-        spec = self._spec(table)
+        spec = self.spec(table)
         check_columns(spec, where)
         named = tuple(
             column if value is not None else f"{column} "
@@ -160,12 +122,6 @@ class Tables:
             formats.append(encode(value, oid)[1])
         return formats
 
-    def _spec(self, table: str) -> TableSpec:
-        spec = self._specs.get(table)
-        if spec is None:
-            raise unknown_table(table)
-        return spec
-
 
 _TEXTS = frozenset({0, TEXT, 1043, TIMESTAMPTZ})
 _FORMATS_MAX = 1024
@@ -187,7 +143,7 @@ def _find(
         for column in spec.key
     )
     return (
-        f"SELECT {_list(spec.columns)} FROM {quote(spec.name)} "  # noqa: S608
+        f"SELECT {listed(spec.columns)} FROM {quote(spec.name)} "  # noqa: S608
         f"{'WHERE ' + ' AND '.join(matches) if matches else ''} ORDER BY {order}"
     )
 
@@ -220,9 +176,9 @@ def _put(
     changes = ", ".join(f"{quote(c)} = excluded.{quote(c)}" for c in rest)
     row = ", ".join(values.values())
     return (
-        f"INSERT INTO {quote(spec.name)} ({_list(spec.columns)}) "  # noqa: S608
+        f"INSERT INTO {quote(spec.name)} ({listed(spec.columns)}) "  # noqa: S608
         + (f"SELECT {row} FROM {source} " if source else f"VALUES ({row}) ")  # noqa: S608
-        + f"ON CONFLICT ({_list(spec.key)}) "
+        + f"ON CONFLICT ({listed(spec.key)}) "
         + (f"DO UPDATE SET {changes}" if rest else "DO NOTHING")
     )
 
@@ -232,12 +188,3 @@ def _delete(spec: TableSpec) -> str:
         f"{quote(column)} = ${at}" for at, column in enumerate(spec.key, 1)
     )
     return f"DELETE FROM {quote(spec.name)} WHERE {match}"  # noqa: S608
-
-
-def _list(names: Sequence[str]) -> str:
-    return ", ".join(quote(name) for name in names)
-
-
-def quote(name: str) -> str:
-    """Return an identifier as SQL has it."""
-    return '"' + name.replace('"', '""') + '"'

@@ -20,10 +20,12 @@ from tenure_ledger.rows import (
 from tenure_ledger.stores.postgres_columns import integer, rows, tail_rows
 from tenure_ledger.stores.postgres_connect import sql
 from tenure_ledger.stores.postgres_exchange import BEGIN, COMMIT, Exchange
+from tenure_ledger.stores.postgres_locks import ALONE, AS_WRITER, Locks
 from tenure_ledger.stores.postgres_pending import Pending, Positions
+from tenure_ledger.stores.postgres_place import Place
 from tenure_ledger.stores.postgres_reading import body_call, tail_call
 from tenure_ledger.stores.postgres_seen import Head, Seen
-from tenure_ledger.stores.postgres_tables import Tables, quote
+from tenure_ledger.stores.postgres_tables import Tables
 from tenure_ledger.stores.postgres_wire import Call, Result
 from tenure_ledger.stores.postgres_word import WORD
 
@@ -35,9 +37,6 @@ _COMMAND = sql("command")
 _CHECK_HEAD = sql("check_head")
 _CHECK_VERSION = sql("check_version")
 _FIRST_POSITION = sql("first_position")
-# A writer holds this before it has a transaction id: the horizon rests on it.
-_AS_WRITER = Call("LOCK TABLE stored_events IN ROW EXCLUSIVE MODE")
-_ALONE = Call("LOCK TABLE stored_events IN SHARE ROW EXCLUSIVE MODE")
 
 _E = TypeVar("_E", bound=BaseException)
 
@@ -56,13 +55,14 @@ class PostgresUnit:
         exchange: Exchange,
         tables: Tables,
         seen: Seen,
-        name: str,
+        place: Place,
         deadline_seconds: float,
     ) -> None:
         self._exchange = exchange
         self._tables = tables
         self._seen = seen
-        self._name = name
+        self._name = place.name
+        self._locks = Locks(place, tables)
         self._deadline_seconds = deadline_seconds
         self._over: BaseException | str | None = "This unit is not begun."
         """Why nothing can be done in it: what ended it, or what to say."""
@@ -73,10 +73,6 @@ class PostgresUnit:
         """Those heads that were not asked for."""
         self._rests: dict[str, int] = {}
         """Versions of the streams that the unit's decisions rest on, its own apart."""
-        self._held: set[str] = set()
-        """What it has locked."""
-        self._in_front: set[str] = set()
-        """Streams that it has waited for in line, and holds alone."""
         self._unsafe: set[str] = set()
         """Streams that were read and that the standbys may not have to their end."""
         self._first: int | None = None
@@ -175,7 +171,7 @@ class PostgresUnit:
         self._go_on()
         query = self._tables.select(table, where)
         self._flush()
-        calls = [*self._table_locks(table, where), query]
+        calls = [*self._locks.of_table(table, where), query]
         results = self._send(calls)
         return list(rows(results[-1]))
 
@@ -236,12 +232,12 @@ class PostgresUnit:
         """
         self._go_on()
         holds = self._holds()
-        begins = _ALONE in holds and not self._exchange.in_transaction
+        begins = ALONE in holds and not self._exchange.in_transaction
         calls = [*([BEGIN] if begins else []), *holds, *self._checks()]
         events_at = len(calls)
         has_events = bool(self._pending.events)
         lone = not calls and not self._confirms and not self._exchange.in_transaction
-        calls += self._pending.take(self._heads, self._line)
+        calls += self._pending.take(self._heads, self._locks.line)
         if lone and calls:
             calls = self._tables.joined.of(calls)
         if self._confirms:
@@ -307,40 +303,18 @@ class PostgresUnit:
             return version, hashed
         return None
 
-    def _table_locks(self, table: str, where: Mapping[str, Column]) -> list[Call]:
-        """Return the calls that keep the rows as they are, unless that was done."""
-        whole = f"table {table}"
-        if whole in self._held:
-            return []
-        if self._tables.is_kept(table):
-            self._held.add(whole)
-            return [Call(f"LOCK TABLE {quote(table)} IN SHARE MODE")]
-        part = self._tables.part(table, where)
-        held = whole if part is None else f"{whole} {part}"
-        if held in self._held:
-            return []
-        self._held.add(held)
-        shared = [] if part is None else [self._exchange.share(whole)]
-        return [*shared, self._exchange.hold(held)]
-
     def _wait_in_line(self, stream: str) -> bool:
         """Hold the stream if it is fought over; say whether it must be asked for."""
         if not self._seen.must_wait_in_line(stream):
             return False
-        held = f"line {stream}"
-        if held not in self._held:
-            # Who holds one already waits for no other: two would wait for each other.
-            wait = not any(one.startswith("line ") for one in self._held)
-            self._held.add(held)
+        joining = self._locks.join_line(stream)
+        if joining is not None:
+            call, waits = joining
             self._flush()
-            (result,) = self._send([self._exchange.hold(held, waits=wait)])
-            if wait or result.get_value(0, 0) == b"\1":
-                self._in_front.add(stream)
+            (result,) = self._send([call])
+            if waits or result.get_value(0, 0) == b"\1":
+                self._locks.got_in_front(stream)
         return True
-
-    def _line(self, stream: str) -> bytes | None:
-        """Return the lock that others hold while they wait for the stream in line."""
-        return None if stream in self._in_front else self._exchange.line(stream)
 
     def _first_position(self) -> int:
         """Return the position of the unit's first event."""
@@ -357,10 +331,10 @@ class PostgresUnit:
         """Send what was added, in an explicit transaction."""
         calls: list[Call] = []
         if not self._exchange.in_transaction:
-            calls += [BEGIN, _AS_WRITER]
+            calls += [BEGIN, AS_WRITER]
         if self._pending.events or self._pending.calls:
             calls += [*self._holds(), *self._checks()]
-            calls += self._pending.take(self._heads, self._line)
+            calls += self._pending.take(self._heads, self._locks.line)
         if calls:
             self._send(calls)
 
@@ -376,10 +350,8 @@ class PostgresUnit:
         if not resting or not (written or self._pending.calls):
             return []
         if not written and not self._pending.commands:
-            return [_ALONE]
-        wanted = {f"stream {stream}" for stream in (*resting, *written)} - self._held
-        self._held |= wanted
-        return [self._exchange.hold(what) for what in sorted(wanted)]
+            return [ALONE]
+        return self._locks.of_streams({*resting, *written})
 
     def _checks(self) -> list[Call]:
         """Return the calls that end the transaction if something has moved."""

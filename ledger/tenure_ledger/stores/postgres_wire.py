@@ -66,7 +66,13 @@ class ServerError(Exception):
     """The server refused a statement; nothing of the transaction is kept."""
 
     def __init__(self, result: Result) -> None:
-        super().__init__(result.get_error_message().strip())
+        # Not the whole message: it quotes our statement, and points into it.
+        said = (
+            _field(result, pq.DiagnosticField.MESSAGE_PRIMARY),
+            _field(result, pq.DiagnosticField.MESSAGE_DETAIL),
+        )
+        text = "; ".join(filter(None, said)) or result.get_error_message().strip()
+        super().__init__(text)
         self.code = _field(result, pq.DiagnosticField.SQLSTATE)
         self.table = _field(result, pq.DiagnosticField.TABLE_NAME)
         self.fatal = _field(result, pq.DiagnosticField.SEVERITY_NONLOCALIZED) not in (

@@ -125,11 +125,14 @@ class SQLiteStore:
                 return
             after = rows[-1].position
 
-    def hashes(self, after: int) -> Iterator[tuple[int, bytes]]:
-        """Yield (position, hash) with a position above ``after``, in order."""
+    def hashes(
+        self, after: int, upto: int | None = None
+    ) -> Iterator[tuple[int, bytes]]:
+        """Yield (position, hash) with ``after`` < position (<= ``upto``), in order."""
+        last = _POSITION_MAX if upto is None else upto
         while True:
             rows: list[tuple[int, bytes]]
-            rows = self._read(_HASHES_PAGE, (after, _PAGE_ROWS))
+            rows = self._read(_HASHES_PAGE, (after, last, _PAGE_ROWS))
             yield from rows
             if len(rows) < _PAGE_ROWS:
                 return
@@ -169,14 +172,8 @@ class SQLiteStore:
     def define(self, specs: Sequence[TableSpec]) -> None:
         """Create further tables, which only their own writer keeps, if missing."""
         self._check()
-        new = [spec for spec in specs if spec not in self._tables.others]
-        self._tables.define(specs)
-        try:
+        with self._tables.defining(specs):
             self._prepare(_SETUP_SECONDS)
-        except BaseException:
-            # What could not be made is nothing that others have to wait for.
-            self._tables.forget(new)
-            raise
 
     def setup(self) -> None:
         """Create or migrate what is missing; safe to call again and at once."""
@@ -190,6 +187,10 @@ class SQLiteStore:
             return missing(self._place, self._tables)
         except sqlite3.Error as error:
             raise translate(error, self._place.path) from error
+
+    def grants(self) -> str:
+        """Return nothing: there are no roles."""
+        return ""
 
     @contextmanager
     def restoring(self) -> Generator[None]:

@@ -24,6 +24,8 @@ def back_up(place: Place, to: Path) -> None:
         raise InvalidInput(f"{to} is there already: give a copy a name of its own.")
     begun = to.with_name(f"{to.name}.{os.getpid()}.part")
     try:
+        # SQLite says of a folder that is not there that the ledger cannot be opened.
+        begun.touch(0o644, exist_ok=False)
         with closing(connect(place, "inspect")) as db:
             # One read transaction: what is committed meanwhile is not in it.
             db.execute("VACUUM INTO ?", (str(begun),))

@@ -10,7 +10,14 @@ from time import monotonic
 from typing import TypeVar
 
 from tenure_ledger.errors import Contended, Fault, OutcomeUnknown
-from tenure_ledger.rows import Conflict, Doubtful, RowChange, RowRefused, Unit
+from tenure_ledger.rows import (
+    Conflict,
+    Doubtful,
+    Interrupted,
+    RowChange,
+    RowRefused,
+    Unit,
+)
 from tenure_projections.followers.batch import error_text
 
 __all__ = ["Attempt", "Moved", "Turns", "add"]
@@ -71,17 +78,23 @@ class Turns:
             except Doubtful as problem:
                 self.doubtful = True
                 why: Exception = problem
-            except (Moved, Conflict) as problem:
+            except (Moved, Conflict, Interrupted) as problem:
                 why = problem
             except Fault as problem:
                 if self.doubtful:
                     raise self._unknown(problem) from problem
                 raise
             if monotonic() >= until:
-                if self.doubtful:
-                    raise self._unknown(why) from why
-                msg = f"others moved {self.name} until the deadline: call again"
-                raise Contended(msg)
+                raise self._over(why)
+
+    def _over(self, why: Exception) -> Exception:
+        """Return what the caller is told at the deadline."""
+        if self.doubtful:
+            return self._unknown(why)
+        if isinstance(why, Interrupted):
+            return why
+        msg = f"others moved {self.name} until the deadline: call again"
+        return Contended(msg)
 
     def _unknown(self, why: Exception) -> OutcomeUnknown:
         msg = (

@@ -38,7 +38,8 @@ def resume(
         agent_id=own.agent_id,
         author=command.author,
         reason="instance_restart",
-        lease_seconds=_lease_seconds(work.state(owner)),
+        # Whoever goes on is reaped like its predecessor.
+        lease_seconds=own.lease_seconds,
         evidence=command.evidence,
     )
     refusal = check_grant(work, grant)
@@ -60,15 +61,6 @@ def resume(
         process=granted.process,
     )
     return work.decided(outcome)
-
-
-def _lease_seconds(state: State) -> float | None:
-    """Return how long the lease was: whoever goes on is reaped like its predecessor."""
-    own = state.ownership
-    until = own.holding.lease_until if own.holding else None
-    if until is None or own.active_at is None:
-        return None
-    return max(0.0, (until - own.active_at).total_seconds())
 
 
 def _expire(work: Work, command: SettleRecovery) -> None:

@@ -1,6 +1,7 @@
 -- What a role needs that uses the ledger and makes no tables ("writer" is its name):
 -- GRANT USAGE ON SCHEMA {schema} TO writer;
 -- GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO writer;
+-- GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA {schema} TO writer;
 -- GRANT INSERT ON {schema}.stored_events, {schema}.commands TO writer;
 -- GRANT INSERT, DELETE ON {schema}.payloads TO writer;
 -- GRANT INSERT, UPDATE, DELETE ON {tables} TO writer;
@@ -9,3 +10,4 @@
 -- What a role needs that only looks ("reader"); no bodies without SELECT ON payloads:
 -- GRANT USAGE ON SCHEMA {schema} TO reader;
 -- GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO reader;
+-- GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA {schema} TO reader;

@@ -1,5 +1,5 @@
 SELECT position, hash
 FROM stored_events
-WHERE position > $1
+WHERE position > $1 AND position <= $2
 ORDER BY position
-LIMIT $2
+LIMIT $3

@@ -13,6 +13,9 @@ SELECT
     set_config('default_transaction_isolation', 'read committed', false),
     set_config('statement_timeout', '0', false),
     set_config('lock_timeout', '0', false),
+    -- From PostgreSQL 17 on; before, there is no such setting.
+    CASE WHEN current_setting('server_version_num')::int >= 170000
+        THEN set_config('transaction_timeout', '0', false) END,
     -- A plan that was made while a table was empty stays: it must use the index.
     set_config('plan_cache_mode', 'force_generic_plan', false),
     set_config('enable_seqscan', 'off', false),

@@ -1,5 +1,5 @@
 SELECT position, hash
 FROM stored_events
-WHERE position > ?
+WHERE position > ? AND position <= ?
 ORDER BY position
 LIMIT ?
