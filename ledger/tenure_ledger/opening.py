@@ -10,10 +10,7 @@ from tenure_ledger.hook import Tables
 from tenure_ledger.process import process_name
 from tenure_ledger.shell import Clock, Shell
 from tenure_ledger.stores import open_store
-from tenure_ledger.values import (
-    check_id,
-    check_seconds,
-)
+from tenure_ledger.values import check_id, check_seconds
 
 __all__ = ["open_shell"]
 

@@ -89,7 +89,7 @@ class TableSpec(NamedTuple):
     key: tuple[str, ...]
     """The primary key: some of ``columns``."""
     create: Mapping[str, str]
-    """One statement, idempotent (``IF NOT EXISTS``), by dialect: ``sqlite``, ``postgres``."""
+    """By dialect (``sqlite``, ``postgres``) one statement with ``IF NOT EXISTS``."""
     unique: str | None = None
     """A column in which no two rows have one value. A value that another row has, which
     only an import can bring about, is put as NULL: the first row keeps it."""

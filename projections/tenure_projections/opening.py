@@ -22,11 +22,11 @@ def open_ledger(
     ``sqlite:///relay.db`` (``?durability=normal`` may lose the last commits at a power
     cut), ``postgresql://user@host/database`` (in the schema that ``?schema=`` or
     ``TENURE_SCHEMA`` names, default ``agent``), ``memory://``, or None for the
-    environment's ``TENURE_URL``. ``process`` names
-    this run of this process (default: host, boot, process id and its start). ``clock``
-    returns the time with a zone. No call waits longer than ``deadline_seconds`` for
-    other writers: then it raises `Contended` (nothing was written), or `OutcomeUnknown`
-    when its commit was already on its way. Raises `InvalidInput`.
+    environment's ``TENURE_URL``. ``process`` names this run of this process (default:
+    host, boot, process id space, process id and its start). ``clock`` returns the time
+    with a zone. No call waits longer than ``deadline_seconds`` for other writers: then
+    it raises `Contended` (nothing was written), or `OutcomeUnknown` when its commit was
+    already on its way. Raises `InvalidInput`.
     """
     return Ledger(
         open_shell(

@@ -201,6 +201,7 @@ def test_a_copy_that_was_not_said_to_be_the_ledger_is_only_read(
                 ledger.claim(NEW, "n9", "host")
             with pytest.raises(StoreUnavailable, match="reading goes on"):
                 ledger.accept(HELD, "m9", "inbox")
+        assert ledger.verify().ok
         assert main(["restored", "--ledger", url]) == 0
         assert ledger.claim(NEW, "n9", "host").generation > 1
 
@@ -231,13 +232,14 @@ def test_a_kept_head_says_what_is_lost_and_later_that_others_stand_there(
         assert (problem.kind, problem.position) == ("fork", kept.position)
 
 
+@pytest.mark.parametrize("name", ["nowhere/copy.db", "x" * 300])
 def test_a_copy_that_cannot_be_written_is_named_and_the_ledger_is_not(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     url = f"sqlite:///{tmp_path}/relay.db"
     with open_ledger(url) as ledger:
         begin(ledger)
-    made = tmp_path / "nowhere" / "copy.db"
+    made = tmp_path / name
     assert main(["backup", str(made), "--ledger", url]) == 2
     told = capsys.readouterr().err
     assert f"{made} cannot be written" in told

@@ -8,8 +8,9 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict
 
 from clients import client
-from postgres import new_url
-from tenure import InvalidInput, ModelTable, StoreUnavailable, open_ledger
+from cutting import Cutter
+from postgres import new_url, server
+from tenure import InvalidInput, ModelTable, OwnerRef, StoreUnavailable, open_ledger
 from tenure_gate.cli import main
 from tenure_ledger.stores.postgres_place import place_of
 
@@ -35,6 +36,12 @@ def told(error: BaseException) -> str:
         f"postgresql://h/db?password={SECRET}%zz",
         f"postgresql://h/db?password={SECRET}&what",
         f"postgresql://u:{SECRET}@h/db?sslmod=require",
+        f"postgresql://u:{SECRET}@h/db?host=a,b,c&hostaddr=1.1.1.1,2.2.2.2",
+        f"postgresql://u:{SECRET}@h1,h2/db?hostaddr=1.1.1.1",
+        f"postgresql://u:{SECRET}@h1,h2/db?port=1,2,3",
+        f"postgresql:///db?port=1,2&password={SECRET}",
+        f"postgresql://u:{SECRET}%ff@h/db",
+        f"postgresql://u:{SECRET}@h/%ff",
         f"postgresql:u:{SECRET}@h/db",
         f"u:{SECRET}@h",
         f"postgresql//h?password={SECRET}",
@@ -101,6 +108,12 @@ def test_the_options_of_libpq_are_handed_on_and_ours_are_not() -> None:
         assert not settings.keys() & {"schema", "durability"}
 
 
+def test_one_port_is_that_of_all_hosts() -> None:
+    place = place_of("postgresql://h1,h2/db?port=7")
+    ports = [conninfo_to_dict(one)["port"] for one in place.conninfos]
+    assert ports == ["7", "7"]
+
+
 def test_columns_that_every_table_of_the_server_has_are_refused_everywhere() -> None:
     with client(new_url()) as by_hand:
         found = by_hand.execute(
@@ -112,3 +125,20 @@ def test_columns_that_every_table_of_the_server_has_are_refused_everywhere() -> 
     for name in names:
         with pytest.raises(InvalidInput, match=f"has a column {name}"):
             ModelTable("mine", {"a": str, name: int}, "a")
+
+
+def test_a_pooler_is_named_or_nothing_is_written_through_it() -> None:
+    url = new_url()
+    with Cutter(server().folder) as proxy:
+        proxy.as_pooler = True
+        assert main(["migrate", "--ledger", proxy.url(url)]) != 0
+        with (
+            open_ledger(proxy.url(url)) as ledger,
+            pytest.raises(StoreUnavailable, match="pooler=session"),
+        ):
+            ledger.claim(OwnerRef("session", "s"), "a", "host")
+        named = proxy.url(url) + "&pooler=session"
+        with open_ledger(named) as ledger:
+            assert ledger.claim(OwnerRef("session", "s"), "a", "host").generation == 1
+    with pytest.raises(InvalidInput, match="pooler=session"):
+        open_ledger(url + "&pooler=transaction")

@@ -232,3 +232,37 @@ def test_only_the_owner_makes_a_copy_the_ledger(
     assert main(["restored", "--ledger", granted.url("owner")]) == 0
     with open_ledger(granted.url("writer")) as ledger:
         assert ledger.accept(S, "m1", "inbox") > 1
+
+
+def test_a_copy_from_a_cluster_with_higher_ids_is_read_by_all_and_goes_on_above(
+    granted: Place,
+) -> None:
+    with open_ledger(granted.url("writer")) as ledger:
+        ledger.claim(S, "a", "host")
+        count = ledger.head().count
+    # As pg_restore leaves it: positions of a cluster that had seen more.
+    with client(granted.url("postgres")) as by_hand:
+        by_hand.execute(
+            "SET session_replication_role = replica; "
+            "UPDATE _tenure SET origin = 'elsewhere'; "
+            "UPDATE stored_events SET position = position + (10^9)::bigint * 65536"
+        )
+    with (
+        open_ledger(granted.url("reader")) as reader,
+        open_ledger(granted.url("writer")) as writer,
+    ):
+        for ledger in (reader, writer):
+            assert ledger.head().count == count
+            assert [one.version for one in ledger.events()] == [1, 1]
+            assert ledger.verify().ok
+            assert ledger.as_of(ledger.head().position).owner(S).agent_id == "a"
+        with pytest.raises(StoreUnavailable, match="a copy"):
+            writer.accept(S, "m1", "inbox")
+        kept = reader.head()
+        assert main(["restored", "--ledger", granted.url("owner")]) == 0
+        writer.accept(S, "m1", "inbox")
+        for ledger in (reader, writer):
+            assert next(one.version for one in ledger.events(kept.position)) == 1
+            assert ledger.verify(against=kept).ok
+            assert ledger.head(since=kept) == ledger.head()
+            assert ledger.head().count > count + 2

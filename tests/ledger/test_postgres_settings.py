@@ -115,3 +115,19 @@ def test_a_role_that_is_set_to_read_only_reads_and_is_told_why_it_writes_nothing
         with pytest.raises(StoreUnavailable, match="default_transaction_read_only"):
             ledger.accept(S, "m1", "inbox")
         assert ledger.head().count == 2
+
+
+def test_rows_that_a_policy_hides_are_not_taken_for_none(
+    place: tuple[str, Callable[[str], object]], by_hand: Client
+) -> None:
+    url, _ = place
+    with open_ledger(url) as ledger:
+        ledger.claim(S, "a", "host")
+        table = f"{url.rpartition('=')[2]}.stored_events"
+        by_hand.execute(f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY".encode())
+        by_hand.execute(f"ALTER TABLE {table} FORCE ROW LEVEL SECURITY".encode())
+        for ask in (lambda: ledger.owner(S), ledger.head, ledger.verify):
+            with pytest.raises(StoreUnavailable, match="row-level security"):
+                ask()
+        by_hand.execute(f"ALTER TABLE {table} DISABLE ROW LEVEL SECURITY".encode())
+        assert ledger.owner(S).agent_id == "a"

@@ -1,7 +1,11 @@
-"""A proxy before a PostgreSQL server that cuts a connection after so many bytes."""
+"""A proxy before a PostgreSQL server that cuts a connection after so many bytes.
+
+Or that looks like a pooler: it tells its client of another process of the server.
+"""
 
 from __future__ import annotations
 
+import re
 import select
 import shutil
 import socket
@@ -16,6 +20,8 @@ __all__ = ["Cutter", "Way"]
 
 Way = Literal["up", "down"]
 """To the server, or from it."""
+_PROCESS = re.compile(rb"K\x00\x00\x00\x0c.{4}", re.DOTALL)
+"""What a server says once: which of its processes it is that speaks."""
 
 
 class Cutter:
@@ -27,6 +33,7 @@ class Cutter:
         self.bytes: dict[Way, int] = {"up": 0, "down": 0}
         """How much was said so far."""
         self.cuts = 0
+        self.as_pooler = False
         self._left: tuple[Way, int] | None = None
         self._lock = Lock()
         self._listening = socket.socket(socket.AF_UNIX)
@@ -88,6 +95,8 @@ class Cutter:
                 way, other = ways[one]
                 try:
                     data = one.recv(65536)
+                    if self.as_pooler and way == "down":
+                        data = _PROCESS.sub(b"K\x00\x00\x00\x0c\x00\x00\x00\x07", data)
                     part = self._part(way, data)
                     other.sendall(part)
                 except OSError:

@@ -6,10 +6,7 @@ from tenure_ledger.decisions import approvals, calls
 from tenure_ledger.errors import InvalidInput
 from tenure_ledger.events import CloseReason, Decision
 from tenure_ledger.folds.effects import Approval
-from tenure_ledger.methods.base import (
-    Methods,
-    body,
-)
+from tenure_ledger.methods.base import Methods, body
 from tenure_ledger.values import (
     Authority,
     OwnerRef,

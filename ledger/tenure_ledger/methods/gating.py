@@ -14,10 +14,7 @@ from tenure_ledger.decisions import gating
 from tenure_ledger.errors import InvalidInput
 from tenure_ledger.events import StripVerdict
 from tenure_ledger.folds.stream import State
-from tenure_ledger.methods.base import (
-    Methods,
-    several,
-)
+from tenure_ledger.methods.base import Methods, several
 from tenure_ledger.values import (
     IDS_MAX,
     Authority,

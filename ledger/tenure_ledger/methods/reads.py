@@ -13,9 +13,7 @@ from tenure_ledger.events import Recorded
 from tenure_ledger.folds.effects import Approval
 from tenure_ledger.folds.executions import Execution
 from tenure_ledger.folds.notices import Notice
-from tenure_ledger.methods.base import (
-    Methods,
-)
+from tenure_ledger.methods.base import Methods
 from tenure_ledger.tailing import follow, settled
 from tenure_ledger.values import (
     Authority,

@@ -1,7 +1,8 @@
 """What a recovery run and a reaper of one's own write (design section 7).
 
-`recover` and `reap` call these. They decide on what is on record; which owners to ask
-about, and what the host says of them, is the caller's.
+`recover` settles by a `RecoveryWriter`, `reap` by `reap_owner`; `settle_recovery` is
+for one owner. They decide on what is on record; which owners to ask about, and what the
+host says of them, is the caller's.
 """
 
 from __future__ import annotations
@@ -101,7 +102,7 @@ class RecoveryWriter:
 
 
 class RecoveringMethods(Methods):
-    """How a recovery run settles one owner."""
+    """How a recovery run, or a reaper, settles owners."""
 
     def now(self) -> datetime:
         """Return the time in UTC by the ledger's clock."""

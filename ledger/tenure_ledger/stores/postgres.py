@@ -32,6 +32,7 @@ from tenure_ledger.stores.postgres_schema import (
     adopt,
     check_may_adopt,
     exists,
+    go_above,
     grants,
     is_same,
     missing,
@@ -108,9 +109,7 @@ class PostgresStore:
     def write(self, deadline_seconds: float) -> PostgresUnit:
         """Return a unit that may write; it waits for others up to the deadline."""
         self._ready(deadline_seconds)
-        if self._copied and not self._restoring:
-            # The next use looks again: whoever may has made it the ledger by then.
-            self._prepared = False
+        if not self._restoring and self._is_copy():
             raise of_a_copy(self.path)
         exchange = Exchange(self._pool, self._place)
         return PostgresUnit(
@@ -173,6 +172,12 @@ class PostgresStore:
 
         Only writers of this ledger hold it back, not what else runs on the server.
         """
+        self._ready(_SETUP_SECONDS)
+        if self._copied:
+            # Nobody writes to it but who makes it the ledger, one after the other.
+            head = self.head_position()
+            if self._is_copy():
+                return head
         (result,) = self._run([Call(_SETTLED)])
         head = integer(result.get_value(0, 0))
         if head < integer(result.get_value(0, 1)):
@@ -227,7 +232,9 @@ class PostgresStore:
         self._ready(_SETUP_SECONDS)
         if self._copied:
             with self._lent() as wire:
-                check_may_adopt(wire, self._place, monotonic() + READ_SECONDS)
+                deadline = monotonic() + READ_SECONDS
+                check_may_adopt(wire, self._place, deadline)
+                go_above(wire, deadline)
         self._restoring = True
         try:
             yield
@@ -319,6 +326,12 @@ class PostgresStore:
         self._check()
         if not self._prepared:
             self._prepare(max(deadline_seconds, 5.0))
+
+    def _is_copy(self) -> bool:
+        """Say whether it is a copy still: whoever may makes it the ledger."""
+        if self._copied:
+            self._prepare(_SETUP_SECONDS)
+        return self._copied
 
     def _check_new(self, wire: Wire, deadline: float) -> None:
         """See that a connection made later still leads to the same ledger."""

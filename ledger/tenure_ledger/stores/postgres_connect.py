@@ -136,8 +136,9 @@ class Connector:
             durability = b"full" if self.place.durable else b"normal"
             session = Call(_SESSION, [schema, durability], [0, 0])
             (result,) = wire.run([session], deadline)
-            timeline, encoding, standbys = next(iter(rows(result)))[:3]
+            timeline, encoding, standbys, process = next(iter(rows(result)))[:4]
             self._judge(str(encoding), int(timeline or 0))
+            self._judge_way(direct=process == wire.backend_pid)
         except BaseException:
             wire.close()
             raise
@@ -160,6 +161,19 @@ class Connector:
             )
         if timeline < self.timeline:
             raise self._passed(timeline)
+
+    def _judge_way(self, *, direct: bool) -> None:
+        """Raise StoreUnavailable for a pooler of which the URL does not tell.
+
+        ``direct``: the process that answers is the one that the connection leads to.
+        """
+        if not direct and not self.place.pooled:
+            raise StoreUnavailable(
+                "A pooler stands between; should it give connections away between "
+                "transactions, another ledger would be written to. Name the server "
+                "itself; or, if the pooler's pool_mode is session, say ?pooler=session "
+                f"in the URL. Nothing was written to {self.place.name}."
+            )
 
     def _passed(self, timeline: int) -> StoreUnavailable:
         return StoreUnavailable(

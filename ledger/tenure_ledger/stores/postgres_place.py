@@ -32,6 +32,9 @@ class Place(NamedTuple):
     """What messages call it: without a password."""
     durable: bool
     """Whether a commit waits for the disk; else a crash may take the last ones."""
+    pooled: bool = False
+    """Whether a pooler may stand between, of which the URL says that it gives a
+    connection to one client until that one leaves."""
 
     def lock(self, what: str) -> bytes:
         """Return the number, as text, of the advisory lock of something in here."""
@@ -42,7 +45,8 @@ def place_of(url: str) -> Place:
     """Return the place that a URL names. Raises InvalidInput.
 
     The schema is the URL's ``schema``, else ``TENURE_SCHEMA``, else ``agent``. With
-    ``durability=normal`` a commit does not wait for the disk.
+    ``durability=normal`` a commit does not wait for the disk; ``pooler=session`` says
+    that a pooler stands between which gives away no connection while a client has it.
     """
     base, _, query = url.partition("?")
     _check_secret(base, query)
@@ -50,7 +54,7 @@ def place_of(url: str) -> Place:
     rest: list[str] = []
     for option in filter(None, query.split("&")):
         key, _, value = option.partition("=")
-        if key in ("schema", "durability"):
+        if key in ("schema", "durability", "pooler"):
             ours[key] = unquote(value)
         else:
             rest.append(option)
@@ -58,6 +62,11 @@ def place_of(url: str) -> Place:
     durability = ours.get("durability", "full")
     if durability not in ("full", "normal"):
         raise InvalidInput("A PostgreSQL URL takes durability=full or =normal.")
+    if ours.get("pooler", "session") != "session":
+        raise InvalidInput(
+            "A PostgreSQL URL takes pooler=session: through a pooler that gives "
+            "connections away between transactions no ledger can be kept."
+        )
     if not _SCHEMA.match(schema):
         raise InvalidInput(
             f"The schema {schema!r:.80} must match [a-z_][a-z0-9_]* (at most 63 "
@@ -65,7 +74,12 @@ def place_of(url: str) -> Place:
         )
     try:
         parsed = pq.Conninfo.parse("?".join([base, "&".join(rest)]).encode())
-    except (Error, UnicodeEncodeError) as error:
+        settings = {
+            one.keyword.decode(): one.val.decode()
+            for one in parsed
+            if one.val is not None
+        }
+    except (Error, UnicodeError) as error:
         why = str(error).strip()
         if "@" in base or "password" in query:
             why = (
@@ -75,9 +89,6 @@ def place_of(url: str) -> Place:
         raise InvalidInput(
             f"This is no URL of PostgreSQL ({why}): give {_FORM}."
         ) from None
-    settings = {
-        one.keyword.decode(): one.val.decode() for one in parsed if one.val is not None
-    }
     settings.setdefault("fallback_application_name", "tenure")
     settings["client_encoding"] = "UTF8"
     host = settings.get("host") or settings.get("hostaddr") or "the local server"
@@ -87,6 +98,7 @@ def place_of(url: str) -> Place:
         schema,
         f"schema {schema} of {database} on {host}",
         durability == "full",
+        "pooler" in ours,
     )
 
 
@@ -112,11 +124,17 @@ def _check_secret(base: str, query: str) -> None:
 
 
 def _each_host(settings: dict[str, str]) -> Iterator[dict[str, str]]:
-    """Yield the settings with one host each."""
+    """Yield the settings with one host each. Raises InvalidInput."""
     named = ("host", "hostaddr", "port")
     several = {key: settings[key].split(",") for key in named if settings.get(key)}
-    count = max((len(several.get(key, ())) for key in ("host", "hostaddr")), default=0)
-    for at in range(max(count, 1)):
+    count = max(len(several.get(key, [""])) for key in ("host", "hostaddr"))
+    for key, values in several.items():
+        if len(values) != count and (key != "port" or len(values) > 1):
+            raise InvalidInput(
+                f"The URL names {len(values)} times {key}, and {count} times a host: "
+                "give as many of each, or one port for all."
+            )
+    for at in range(count):
         one = dict(settings)
         for key, values in several.items():
             one[key] = values[at] if len(values) > 1 else values[0]

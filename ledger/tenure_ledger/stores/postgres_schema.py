@@ -36,6 +36,7 @@ __all__ = [
     "adopt",
     "check_may_adopt",
     "exists",
+    "go_above",
     "grants",
     "is_same",
     "missing",
@@ -87,7 +88,11 @@ def prepare(wire: Wire, place: Place, tables: Tables, deadline: float) -> bool:
             found = _migrate(wire, place, tables, deadline)
     except ServerError as error:
         if making and error.code == _PRIVILEGE:
-            whole = making.version == SCHEMA_VERSION and not _to_make(making, tables)
+            whole = (
+                making.version == SCHEMA_VERSION
+                and not making.behind
+                and not _to_make(making, tables)
+            )
             told = model_missing if whole else schema_missing
             raise told(place.name, str(error)) from error
         raise translate(error, place.name) from error
@@ -105,6 +110,14 @@ def check_may_adopt(wire: Wire, place: Place, deadline: float) -> None:
             f"Only a role that owns the tables of {place.name} makes a copy the "
             "ledger; nothing was written."
         )
+
+
+def go_above(wire: Wire, deadline: float) -> None:
+    """Let new positions be above those that a copy brought from elsewhere."""
+    (result,) = wire.run([Call(_PLACE)], deadline)
+    ((_, behind, _),) = rows(result)
+    if behind:
+        wire.run([Call(_RAISE_BASE)], deadline)
 
 
 def adopt(wire: Wire, place: Place, deadline: float) -> None:
@@ -151,11 +164,11 @@ def is_same(wire: Wire, deadline: float, *, copied: bool) -> bool:
     """Say whether new positions are above those that are stored, and it is the same.
 
     A dump that is restored into another cluster brings positions that were made of
-    higher transaction ids.
+    higher transaction ids: nothing is written to it before `go_above`.
     """
     (result,) = wire.run([Call(_PLACE)], deadline)
     ((_, behind, is_copied),) = rows(result)
-    return not behind and (copied or not is_copied)
+    return copied or not (behind or is_copied)
 
 
 def _look(wire: Wire, place: Place, deadline: float) -> _Found:
@@ -210,7 +223,7 @@ def _is_complete(found: _Found, tables: Tables, place: Place) -> bool:
             raise taken_table(spec.name)
     return (
         found.version == SCHEMA_VERSION
-        and not found.behind
+        and (found.copied or not found.behind)
         and not _to_make(found, tables)
         and found.tables.keys() >= {spec.name for spec in tables.others}
     )

@@ -304,9 +304,11 @@ class SQLiteStore:
     def _ready_to_write(self, deadline_seconds: float) -> None:
         self._ready(deadline_seconds)
         if self._copied and not self._restoring:
-            # The next use looks again: it may have become the ledger by then.
+            # It may have become the ledger by now.
             self._file = None
-            raise of_a_copy(self._place.path)
+            self._ready(deadline_seconds)
+            if self._copied:
+                raise of_a_copy(self._place.path)
 
     def _check(self) -> None:
         if self._pid != os.getpid():

@@ -20,27 +20,32 @@ def back_up(place: Place, to: Path) -> None:
 
     Raises InvalidInput where something has that name, and the faults of a store.
     """
-    if to.exists():
-        raise InvalidInput(f"{to} is there already: give a copy a name of its own.")
-    begun = to.with_name(f"{to.name}.{os.getpid()}.part")
     try:
-        # SQLite says of a folder that is not there that the ledger cannot be opened.
-        begun.touch(0o644, exist_ok=False)
-        with closing(connect(place, "inspect")) as db:
-            # One read transaction: what is committed meanwhile is not in it.
-            db.execute("VACUUM INTO ?", (str(begun),))
-        with closing(sqlite3.connect(begun, isolation_level=None)) as db:
-            db.execute(f"PRAGMA application_id = {COPY_ID}")
-        _flush(begun)
-        # A link, unlike a rename, takes nobody's place.
-        os.link(begun, to)
-        _flush(to.parent)
+        if to.exists():
+            raise InvalidInput(f"{to} is there already: give a copy a name of its own.")
+        begun = to.with_name(f"{to.name}.{os.getpid()}.part")
+        try:
+            _copy(place, begun)
+            # A link, unlike a rename, takes nobody's place.
+            os.link(begun, to)
+            _flush(to.parent)
+        finally:
+            begun.unlink(missing_ok=True)
     except sqlite3.Error as error:
         raise translate(error, place.path) from error
     except OSError as error:
         raise StoreUnavailable(f"{to} cannot be written: {error}") from error
-    finally:
-        begun.unlink(missing_ok=True)
+
+
+def _copy(place: Place, begun: Path) -> None:
+    # SQLite says of a folder that is not there that the ledger cannot be opened.
+    begun.touch(0o644, exist_ok=False)
+    with closing(connect(place, "inspect")) as db:
+        # One read transaction: what is committed meanwhile is not in it.
+        db.execute("VACUUM INTO ?", (str(begun),))
+    with closing(sqlite3.connect(begun, isolation_level=None)) as db:
+        db.execute(f"PRAGMA application_id = {COPY_ID}")
+    _flush(begun)
 
 
 def _flush(path: Path) -> None:

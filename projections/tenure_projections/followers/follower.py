@@ -17,9 +17,7 @@ from tenure_ledger.errors import (
 )
 from tenure_ledger.rows import Column, Store
 from tenure_ledger.tailing import wait
-from tenure_ledger.values import (
-    check_seconds,
-)
+from tenure_ledger.values import check_seconds
 from tenure_projections.followers.model import ReadModel
 from tenure_projections.followers.source import Source
 from tenure_projections.followers.tracking import Parked

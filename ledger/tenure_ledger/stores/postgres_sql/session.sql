@@ -4,6 +4,7 @@ SELECT
     END,
     current_setting('server_encoding'),
     current_setting('synchronous_standby_names'),
+    pg_backend_pid(),
     set_config('search_path', $1, false),
     set_config('TimeZone', 'UTC', false),
     set_config('synchronous_commit', CASE
@@ -13,6 +14,8 @@ SELECT
     set_config('default_transaction_isolation', 'read committed', false),
     set_config('statement_timeout', '0', false),
     set_config('lock_timeout', '0', false),
+    -- A policy that hides rows is an error: what is not seen would count as not there.
+    set_config('row_security', 'off', false),
     -- From PostgreSQL 17 on; before, there is no such setting.
     CASE WHEN current_setting('server_version_num')::int >= 170000
         THEN set_config('transaction_timeout', '0', false) END,
