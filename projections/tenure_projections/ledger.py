@@ -101,13 +101,18 @@ class Ledger(ledger.Ledger):
         if above is not None and check_integer("above", above, 1) > _FLOOR_MAX:
             msg = f"above is at most {_FLOOR_MAX}: there must be room for what comes"
             raise InvalidInput(msg)
+        return restore(
+            self._shell, self._held_upto, RaiseFloor(author, above), command_id
+        )
+
+    def _held_upto(self, floor: int) -> list[OwnerRef]:
+        """Return the owners that an agent holds at no higher a generation."""
         held = {
             OwnerRef(str(row["recovery_class"]), str(row["owner_id"]))
             for row in self.rows("recovery_owners")
-            if row["agent_id"] is not None
+            if row["agent_id"] is not None and int(row["generation"] or 0) <= floor
         }
-        owners = sorted(held, key=lambda one: one.stream)
-        return restore(self._shell, owners, RaiseFloor(author, above), command_id)
+        return sorted(held, key=lambda one: one.stream)
 
     def _rows(
         self, table: str, where: dict[str, Column]

@@ -8,6 +8,7 @@ run again. Where the store can tell a copy, others write to it only after the en
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from tenure_ledger.codec import decode
@@ -35,9 +36,16 @@ class Restored(NamedTuple):
 
 
 def restore(
-    shell: Shell, owners: list[OwnerRef], command: RaiseFloor, command_id: str | None
+    shell: Shell,
+    held: Callable[[int], list[OwnerRef]],
+    command: RaiseFloor,
+    command_id: str | None,
 ) -> Restored:
-    """Raise the floor, then restart these owners where they are held."""
+    """Raise the floor, then restart the owners that are held at or below it.
+
+    ``held`` lists them. It is asked until all were looked at: somebody who should not
+    be running may have written meanwhile.
+    """
     if command.above is None:
         _check_clock(shell)
     restarted: list[OwnerRef] = []
@@ -45,12 +53,15 @@ def restore(
     with shell.store.restoring():
         shell.run(command, command_id)
         floor = shell.state(RESTORED.stream).ownership.generation
-        for owner in owners:
-            try:
-                if _restart(shell, owner, command.author, floor):
-                    restarted.append(owner)
-            except Refused as refusal:
-                left.append((owner, refusal))
+        seen: set[OwnerRef] = set()
+        while owners := [one for one in held(floor) if one not in seen]:
+            seen.update(owners)
+            for owner in owners:
+                try:
+                    if _restart(shell, owner, command.author, floor):
+                        restarted.append(owner)
+                except Refused as refusal:
+                    left.append((owner, refusal))
     return Restored(floor, tuple(restarted), tuple(left))
 
 
