@@ -13,8 +13,8 @@ from tenure_projections.ledger import Ledger
 
 __all__ = ["TOGETHER", "arecover", "recover", "recover_each"]
 
-TOGETHER = 16
-"""Owners in one commit of `recover`: beyond this the gain is small, and others wait."""
+TOGETHER = 64
+"""Owners in one commit of `recover`: others wait for it, for 0.1 s at most."""
 
 
 def recover(
