@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from gates import Gate, texts, user
-from recovering import PAYLOADS, SESSION, again, begin, restart, the
+from gates import Gate, user
+from recovering import (
+    PAYLOADS,
+    SESSION,
+    again,
+    begin,
+    hears_only_what_came_after_the_cancel,
+    restart,
+    the,
+)
 from tenure import (
-    NOTICE,
     Authority,
     ChatExecutionKey,
     Closed,
@@ -70,14 +77,7 @@ def test_what_is_said_after_the_cancel_is_the_next_terms(world: World) -> None:
     view = Gate(world.ledger).apply(
         [user("m1"), user("m2"), user("m3"), user("m4")], two
     )
-    said = texts(view)
-    assert said[-1] == "text of m4"
-    assert not {"text of m1", "text of m2", "text of m3"} & {*said}
-    assert len(view.notices) == 2
-    for text in view.notices:
-        assert text.startswith(NOTICE)
-        assert "The user cancelled this. Do not redo it unless asked." in text
-        assert "not finished" not in text
+    hears_only_what_came_after_the_cancel(view)
     world.ledger.settle(two, "m4", "completed")
     assert world.ledger.pending_notices(SESSION) == []
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+from gates import texts
 from tenure import (
+    NOTICE,
     Authority,
     First,
     Ledger,
@@ -16,6 +18,7 @@ from tenure import (
     RuntimeRestartReactionLoopState,
     RuntimeRestartScheduledWorkContext,
     RuntimeRestartToolApprovalWait,
+    View,
     recover,
 )
 from worlds import World
@@ -30,6 +33,7 @@ __all__ = [
     "again",
     "begin",
     "environment",
+    "hears_only_what_came_after_the_cancel",
     "owner_row",
     "restart",
     "the",
@@ -114,3 +118,16 @@ def owner_row(world: World, owner: OwnerRef) -> dict[str, Any]:
     """Return the owner's row in `recovery_owners`."""
     (row,) = world.ledger.rows("recovery_owners", owner)
     return row
+
+
+def hears_only_what_came_after_the_cancel(view: View | None) -> None:
+    """Hold that `m1` to `m3` are told as cancelled, twice, and `m4` is to be done."""
+    said = texts(view)
+    assert view is not None
+    assert said[-1] == "text of m4"
+    assert not {"text of m1", "text of m2", "text of m3"} & {*said}
+    assert len(view.notices) == 2
+    for text in view.notices:
+        assert text.startswith(NOTICE)
+        assert "The user cancelled this. Do not redo it unless asked." in text
+        assert "not finished" not in text

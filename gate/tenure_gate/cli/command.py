@@ -46,47 +46,8 @@ def _parser() -> argparse.ArgumentParser:
         "--version", action="version", version=f"%(prog)s {version('tenure')}"
     )
     commands = parser.add_subparsers(required=True, metavar="command")
-    commands.add_parser(
-        "demo",
-        add_help=False,
-        help="a relay with late leftovers, the rule of flags that dies of them, a "
-        "SIGKILL and the recovery after it, all on a real file",
-    ).set_defaults(run=_demo)
-    commands.add_parser(
-        "gate",
-        add_help=False,
-        help="show what a model would see of a transcript, and why; writes nothing",
-    ).set_defaults(run=_gate)
-    commands.add_parser(
-        "rebuild",
-        add_help=False,
-        help="make the tables anew from the events; --check only compares",
-    ).set_defaults(run=_rebuild)
-    commands.add_parser(
-        "migrate",
-        add_help=False,
-        help="make the tables of a ledger; --check only looks, --print-sql only tells",
-    ).set_defaults(run=_migrate)
-    commands.add_parser(
-        "recover",
-        add_help=False,
-        help="settle what a restart left; --dry-run only says what would be done",
-    ).set_defaults(run=_recover)
-    commands.add_parser(
-        "reap",
-        add_help=False,
-        help="close what a lease that ran out and a dead process left",
-    ).set_defaults(run=_reap)
-    commands.add_parser(
-        "backup",
-        add_help=False,
-        help="copy a SQLite ledger that is in use, as a file that knows it is a copy",
-    ).set_defaults(run=_backup)
-    commands.add_parser(
-        "restored",
-        add_help=False,
-        help="make a restored backup the ledger: no generation is given out again",
-    ).set_defaults(run=_restored)
+    for name, (run, text) in _COMMANDS.items():
+        commands.add_parser(name, add_help=False, help=text).set_defaults(run=run)
     return parser
 
 
@@ -136,3 +97,40 @@ def _reap(argv: list[str]) -> int:
     from tenure_gate.cli import recover
 
     return recover.reap_main(argv)
+
+
+_COMMANDS: dict[str, tuple[Callable[[list[str]], int], str]] = {
+    "demo": (
+        _demo,
+        (
+            "a relay with late leftovers, the rule of flags that dies of them, a "
+            "SIGKILL and the recovery after it, all on a real file"
+        ),
+    ),
+    "gate": (
+        _gate,
+        "show what a model would see of a transcript, and why; writes nothing",
+    ),
+    "rebuild": (
+        _rebuild,
+        "make the tables anew from the events; --check only compares",
+    ),
+    "migrate": (
+        _migrate,
+        "make the tables of a ledger; --check only looks, --print-sql only tells",
+    ),
+    "recover": (
+        _recover,
+        "settle what a restart left; --dry-run only says what would be done",
+    ),
+    "reap": (_reap, "close what a lease that ran out and a dead process left"),
+    "backup": (
+        _backup,
+        "copy a SQLite ledger that is in use, as a file that knows it is a copy",
+    ),
+    "restored": (
+        _restored,
+        "make a restored backup the ledger: no generation is given out again",
+    ),
+}
+"""What does it, and what it does. Each imports what it needs when it is run."""
