@@ -40,6 +40,7 @@ lint: $(READY)
 
 types: $(READY)
 	$(BIN)/mypy
+	$(BIN)/mypy --cache-dir .mypy_cache/bench bench
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
 examples: $(READY)

@@ -23,29 +23,30 @@ from written_postgres import NOW, SPECS, Place, connect
 
 __all__ = ["WAYS", "Statement", "Write", "prepared", "raw", "schema_for"]
 
-Statement = tuple[str, Sequence[Any]]
+Statement = tuple[bytes, Sequence[object]]
 Write = Callable[[list[Statement]], None]
 """Writes one command's rows: statements with their values, as one transaction."""
 
 _EVENT = (
-    "INSERT INTO stored_events (originator_id, originator_version, topic, state, hash) "
-    "VALUES (%s, %s, %s, %s, %s)"
+    b"INSERT INTO stored_events (originator_id, originator_version, topic, state, hash)"
+    b" VALUES (%s, %s, %s, %s, %s)"
 )
 _COMMAND = (
-    "INSERT INTO commands (stream, command_id, digest, first_version, outcome) "
-    "VALUES (%s, %s, %s, %s, %s)"
+    b"INSERT INTO commands (stream, command_id, digest, first_version, outcome) "
+    b"VALUES (%s, %s, %s, %s, %s)"
 )
 
 
-def _put(table: str) -> str:
+def _put(table: str) -> bytes:
     spec = SPECS[table]
     rest = [column for column in spec.columns if column not in spec.key]
-    return (
+    text = (
         f"INSERT INTO {table} ({', '.join(spec.columns)}) "  # noqa: S608
         f"VALUES ({', '.join(['%s'] * len(spec.columns))}) "
         f"ON CONFLICT ({', '.join(spec.key)}) DO UPDATE SET "
         + ", ".join(f"{column} = excluded.{column}" for column in rest)
     )
+    return text.encode()
 
 
 _PUTS = {name: _put(name) for name in SPECS}
@@ -117,15 +118,15 @@ def _pipeline(db: psycopg.Connection[Any]) -> Write:
 def _one_statement(db: psycopg.Connection[Any]) -> Write:
     """Insert all rows by one statement, which commits itself."""
     cursor = db.cursor()
-    joined: dict[tuple[str, ...], str] = {}
+    joined: dict[tuple[bytes, ...], bytes] = {}
 
     def write(statements: list[Statement]) -> None:
         parts = tuple(sql for sql, _ in statements)
         sql = joined.get(parts)
         if sql is None:
             *first, last = parts
-            rows = ", ".join(f"w{at} AS ({one})" for at, one in enumerate(first))
-            sql = joined[parts] = f"WITH {rows} {last}"
+            rows = b", ".join(b"w%d AS (%b)" % pair for pair in enumerate(first))
+            sql = joined[parts] = b"WITH %b %b" % (rows, last)
         values = [value for _, given in statements for value in given]
         cursor.execute(sql, values, prepare=True)
 
@@ -135,12 +136,12 @@ def _one_statement(db: psycopg.Connection[Any]) -> Write:
 def _libpq(db: psycopg.Connection[Any]) -> Write:
     """Pipe it through libpq itself, values as bytes: without any cursor in between."""
     raw = db.pgconn
-    names: dict[str, bytes] = {}
+    names: dict[bytes, bytes] = {}
     for at, sql in enumerate((_EVENT, _COMMAND, *_PUTS.values())):
-        parts = sql.split("%s")
-        numbered = "".join(f"{part}${nth}" for nth, part in enumerate(parts[:-1], 1))
+        *parts, last = sql.split(b"%s")
+        numbered = (b"%b$%d" % (part, nth) for nth, part in enumerate(parts, 1))
         names[sql] = b"w%d" % at
-        raw.prepare(names[sql], (numbered + parts[-1]).encode())
+        raw.prepare(names[sql], b"".join(numbered) + last)
     raw.enter_pipeline_mode()
 
     def write(statements: list[Statement]) -> None:

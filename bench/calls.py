@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tenure import (
     Authority,
@@ -26,6 +26,7 @@ from tenure_gate.readers import hear
 from tenure_gate.turns import split
 from tenure_gate.verdicts import Verdict
 from tenure_gate.view import assemble
+from tenure_ledger.folds.executions import Execution
 from tenure_ledger.folds.stream import State
 
 __all__ = ["BARE", "Row", "first_call", "steps", "whole_calls"]
@@ -34,7 +35,7 @@ BARE = "for each of the 1,000 messages its id, and two look-ups in dicts"
 REQUESTS = 200
 SESSION = OwnerRef("session", "ses_1")
 
-Message = dict[str, Any]
+Message = dict[str, object]
 Work = Callable[[], object]
 
 
@@ -68,26 +69,28 @@ def messages_of(requests: int) -> list[Message]:
         call = f"call_{number}"
         function = {"name": "look", "arguments": "{}"}
         calls = [{"id": call, "type": "function", "function": function}]
-        found += [
+        each: list[Message] = [
             {"role": "user", "id": key_of(number), "content": f"question {number}"},
             {"role": "assistant", "content": None, "tool_calls": calls},
             {"role": "tool", "tool_call_id": call, "content": "found"},
             {"role": "assistant", "content": "thinking"},
             {"role": "assistant", "content": f"answer {number}"},
         ]
+        found += each
     return found
 
 
 def bare_loop(state: State, messages: list[Message]) -> Work:
     """Return the loop that everything is held against."""
-    admitted = dict(state.executions.by_key.items())
-    settled = {key: one.settled for key, one in admitted.items()}
+    by_key = state.executions.by_key.items()
+    admitted: dict[object, Execution] = dict(by_key)
+    settled: dict[object, int] = {key: one.settled for key, one in by_key}
 
     def bare() -> None:
         for message in messages:
             key = message.get("id")
-            admitted.get(key)  # type: ignore[arg-type]
-            settled.get(key)  # type: ignore[arg-type]
+            admitted.get(key)
+            settled.get(key)
 
     return bare
 
@@ -141,8 +144,8 @@ def whole_calls(samples: int) -> Iterator[Row]:
             return later
 
         name = "apply, starts the request: 2 looks, 1 write"
-        yield _row(name, samples, bare, starts, fresh=True)
-        ledger.retire(held, "accepted", finishes=[messages[-1]["id"]])
+        yield _row_of_new(name, samples, bare, starts)
+        ledger.retire(held, "accepted", finishes=[_last_id(messages)])
         after = ledger.succeed(SESSION, "agent/2", "host")
 
         def strips() -> Work:
@@ -153,7 +156,7 @@ def whole_calls(samples: int) -> Iterator[Row]:
             return lambda: gate.apply(SESSION, given, authority=after)
 
         name = "apply, strips, interrupts, starts: 4 looks, 3 writes"
-        yield _row(name, samples, bare, strips, fresh=True)
+        yield _row_of_new(name, samples, bare, strips)
 
 
 def first_call(folder: Path, samples: int) -> Iterator[Row]:
@@ -186,7 +189,7 @@ _TIMES = range(10)
 
 
 @contextmanager
-def _lived(url: str) -> Iterator[tuple[Ledger, Authority]]:
+def _lived(url: str) -> Generator[tuple[Ledger, Authority]]:
     """Open a ledger that knows each request of the list, all but the last settled."""
     with open_ledger(url) as ledger:
         first = First(key_of(0), "human")
@@ -203,25 +206,35 @@ def _user(key: str) -> Message:
     return {"role": "user", "id": key, "content": f"text of {key}"}
 
 
+def _last_id(messages: list[Message]) -> str:
+    return str(messages[-1]["id"])
+
+
 def _next_request(
     ledger: Ledger, held: Authority, messages: list[Message], key: str
 ) -> None:
     """Let another request be the last of the list, admitted and not started."""
-    known = ledger.fresh_state(SESSION).executions.by_key.get(messages[-1]["id"])
+    last = _last_id(messages)
+    known = ledger.fresh_state(SESSION).executions.by_key.get(last)
     if known is not None and known.open:
         ledger.settle(held, known.key, "completed")
     ledger.admit(held, key, "assistant_run")
     messages[-1] = _user(key)
 
 
-def _row(
-    name: str, samples: int, bare: Work, work: Callable[[], Any], *, fresh: bool = False
+def _row(name: str, samples: int, bare: Work, work: Work) -> Row:
+    """Let the two take turns."""
+    return _row_of_new(name, samples, bare, lambda: work)
+
+
+def _row_of_new(
+    name: str, samples: int, bare: Work, prepare: Callable[[], Work]
 ) -> Row:
-    """Take turns; ``fresh``: each call of ``work`` prepares a sample and returns it."""
+    """Let the two take turns; each sample of the second is prepared off the clock."""
     bares: list[float] = []
     ours: list[float] = []
     for _ in range(samples):
-        one = work() if fresh else work
+        one = prepare()
         bares.append(_seconds(lambda: [bare() for _ in _TIMES]) / len(_TIMES))
         ours.append(_seconds(one))
     ratios = [mine / base for mine, base in zip(ours, bares, strict=True)]

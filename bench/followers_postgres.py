@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from pathlib import Path
 from threading import Event
 from typing import Any, NamedTuple
@@ -14,7 +14,15 @@ import psycopg
 from figures import Figures
 from written_postgres import Place, connect
 
-from tenure import First, ModelRows, ModelTable, OwnerRef, Recorded, open_ledger
+from tenure import (
+    First,
+    Follower,
+    ModelRows,
+    ModelTable,
+    OwnerRef,
+    Recorded,
+    open_ledger,
+)
 from tenure_ledger.stores.postgres_wire import Call, Result, Wire
 from tenure_projections.followers.source import Source
 from tenure_projections.followers.work import Work
@@ -66,13 +74,15 @@ def _measured(place: Place, count: int, seconds: float, commits: int) -> Followe
         writer = opened.enter_context(open_ledger(place.url(schema)))
         held = writer.claim(owner, "agent", "host", first=First("m", "human"))
         reader = opened.enter_context(open_ledger(place.url(schema)))
-        passed: list[int] = [0] * count
+        passed = {_Model(nth).name: 0 for nth in range(count)}
         handled = Event()
+        followers: list[Follower] = []
         for nth in range(count):
             follower = reader.follower(_Model(nth))
-            _notice(follower._work, nth, passed, handled)  # noqa: SLF001
             follower.catch_up()
-            passed[nth] = 0
+            followers.append(follower)
+        opened.enter_context(_noticed(passed, handled))
+        for follower in followers:
             opened.enter_context(follower)
         db = opened.enter_context(closing(connect(place.conninfo, schema)))
         looks, server, client = _idle(db, seconds)
@@ -82,7 +92,7 @@ def _measured(place: Place, count: int, seconds: float, commits: int) -> Followe
             handled.clear()
             writer.admit(held, f"m{nth}", "assistant_run")
             began = time.perf_counter()
-            while min(passed) < nth + 1:
+            while min(passed.values()) < nth + 1:
                 handled.wait(1.0)
                 handled.clear()
             took.add(max(max(_ENDED) - began, 0.0))
@@ -94,40 +104,50 @@ _ENDED: list[float] = [0.0]
 """When the last batch of any follower was committed."""
 
 
-def _notice(work: Work, nth: int, passed: list[int], handled: Event) -> None:
-    """Note each batch that the follower has committed, and when."""
-    forward = work.forward
+@contextmanager
+def _instead(at: type, name: str, call: Callable[..., object]) -> Generator[None]:
+    """Let a method be another one for the length of a block."""
+    plain = getattr(at, name)
+    setattr(at, name, call)
+    try:
+        yield
+    finally:
+        setattr(at, name, plain)
 
-    def noticed(source: Source, *more: Any) -> int:  # noqa: ANN401  as it is given
-        done = forward(source, *more)
+
+def _noticed(passed: dict[str, int], handled: Event) -> AbstractContextManager[None]:
+    """Note each batch that a follower has committed, by its name, and when."""
+    forward = Work.forward
+
+    def noticed(
+        work: Work, source: Source, go_on: Callable[[], bool], deadline_seconds: float
+    ) -> int:
+        done = forward(work, source, go_on, deadline_seconds)
         if done:
-            passed[nth] += done
+            passed[work.name] += done
             _ENDED[0] = time.perf_counter()
             handled.set()
         return done
 
-    work.forward = noticed  # type: ignore[method-assign]
+    return _instead(Work, "forward", noticed)
 
 
 def _idle(db: psycopg.Connection[Any], seconds: float) -> tuple[float, float, float]:
     """Return calls, server CPU and client CPU, each for one second."""
-    calls = 0
+    looks = 0
     run = Wire.run
 
-    def counted(wire: Wire, what: Sequence[Call], deadline: float) -> list[Result]:
-        nonlocal calls
-        calls += 1
-        return run(wire, what, deadline)
+    def counted(wire: Wire, calls: Sequence[Call], deadline: float) -> list[Result]:
+        nonlocal looks
+        looks += 1
+        return run(wire, calls, deadline)
 
-    Wire.run = counted  # type: ignore[method-assign]
-    try:
+    with _instead(Wire, "run", counted):
         began, server, client = time.perf_counter(), _server(db), time.process_time()
         Event().wait(seconds)
         worked, busy = _server(db) - server, time.process_time() - client
         lasted = time.perf_counter() - began
-    finally:
-        Wire.run = run  # type: ignore[method-assign]
-    return calls / lasted, worked / lasted, busy / lasted
+    return looks / lasted, worked / lasted, busy / lasted
 
 
 def _server(db: psycopg.Connection[Any]) -> float:

@@ -102,7 +102,8 @@ def _ratios(plan: Plan, base: Work, work: Work) -> tuple[float, float, float]:
         bases.append(_seconds(base))
         works.append(_seconds(work))
         ratios.append(works[-1] / bases[-1])
-    return tuple(map(statistics.median, (ratios, bases, works)))  # type: ignore[return-value]
+    median = statistics.median
+    return median(ratios), median(bases), median(works)
 
 
 def _seconds(work: Work) -> float:

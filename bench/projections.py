@@ -25,6 +25,7 @@ from rounds import Turn, taken
 from written import build
 
 from tenure import Ledger, OwnerRef, open_ledger
+from tenure_ledger.rows import Column
 
 
 class Plan(NamedTuple):
@@ -119,6 +120,7 @@ def _reading(folder: Path, plan: Plan) -> Iterator[str]:
                 rates.append(rebuilt.events / (time.perf_counter() - began))
             middle = ledger.history(owner)[50].position
             looked = Figures()
+            rows: list[dict[str, Column]] = []
             for _ in range(200):
                 began = time.perf_counter()
                 rows = list(ledger.as_of(middle).rows("chat_executions", owner))

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Self
+from typing import ClassVar, Self
 
 from figures import Figures
 from written import INSERT_COMMAND, INSERT_EVENT
@@ -29,7 +29,7 @@ __all__ = ["Steps", "replayed", "timed_raw"]
 class Steps:
     """Puts a clock around each step of a command while it is entered."""
 
-    _PLACES: Sequence[tuple[str, str, object, str]] = (
+    _PLACES: ClassVar[Sequence[tuple[str, str, object, str]]] = (
         ("begin", "turn and BEGIN IMMEDIATE", Writer, "begin"),
         ("head", "read the head, advance the state", shell, "caught_up"),
         ("decide", "decide and fold", shell, "decide"),
@@ -40,7 +40,7 @@ class Steps:
 
     def __init__(self) -> None:
         self.whole = Figures()
-        self._steps = {name: Figures() for name, *_ in self._PLACES}
+        self._steps = {step: Figures() for step, _, _, _ in self._PLACES}
 
     def __enter__(self) -> Self:
         self._saved = [getattr(at, name) for _, _, at, name in self._PLACES]
@@ -48,7 +48,7 @@ class Steps:
             setattr(at, name, self._clocked(step, plain))
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *_problem: object) -> None:
         for (_, _, at, name), plain in zip(self._PLACES, self._saved, strict=True):
             setattr(at, name, plain)
 
@@ -66,7 +66,7 @@ class Steps:
 
     def lines(self) -> list[tuple[str, str, Figures]]:
         """Return step, what it is and its figures; last the whole command."""
-        found = [(step, what, self._steps[step]) for step, what, *_ in self._PLACES]
+        found = [(step, what, self._steps[step]) for step, what, _, _ in self._PLACES]
         return [*found, ("whole", "the whole command, clocks included", self.whole)]
 
 

@@ -12,6 +12,7 @@ from contextlib import closing
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
+from typing import TypedDict
 
 from plain import open_plain
 
@@ -34,20 +35,33 @@ INSERT_COMMAND = (
 _NOW = datetime(2026, 1, 1, 12, 30, 15, 123456, tzinfo=UTC)
 _IDS = ("EVENT-" + "e" * 30, "COMMAND-" + "c" * 28, "PREVIOUS" + "p" * 56, "KEY-" * 3)
 
-Row = tuple[object, ...]
-Step = Callable[..., e.Event]
+
+class _Envelope(TypedDict):
+    command_id: str
+    author: str
+    generation: int
+    recorded_at: datetime
+    previous_hash: str
 
 
-def _admitted(**envelope: object) -> e.Event:
-    return e.ExecutionAdmitted(key=_IDS[3], origin="assistant_run", **envelope)  # type: ignore[arg-type]
+class _Fenced(_Envelope):
+    event_id: str
+    fenced: bool
 
 
-def _started(**envelope: object) -> e.Event:
-    return e.ExecutionStarted(key=_IDS[3], **envelope)  # type: ignore[arg-type]
+Step = Callable[[_Fenced], e.Event]
 
 
-def _settled(**envelope: object) -> e.Event:
-    return e.ExecutionSettled(key=_IDS[3], outcome="completed", **envelope)  # type: ignore[arg-type]
+def _admitted(envelope: _Fenced) -> e.Event:
+    return e.ExecutionAdmitted(key=_IDS[3], origin="assistant_run", **envelope)
+
+
+def _started(envelope: _Fenced) -> e.Event:
+    return e.ExecutionStarted(key=_IDS[3], **envelope)
+
+
+def _settled(envelope: _Fenced) -> e.Event:
+    return e.ExecutionSettled(key=_IDS[3], outcome="completed", **envelope)
 
 
 _STEPS: tuple[Step, ...] = (_admitted, _started, _settled)
@@ -75,9 +89,8 @@ class Session:
     def claim(self) -> Iterator[tuple[EventRow, CommandRow | None]]:
         """Yield the rows by which the holder got the session."""
         command_id = self._claim_id
-        envelope = {
+        envelope: _Envelope = {
             "command_id": command_id,
-            "count": 2,
             "author": "host",
             "generation": 1,
             "recorded_at": _NOW,
@@ -87,13 +100,15 @@ class Session:
             event_id=self.incarnation,
             agent_id=self.agent_id,
             process="bench",
-            **envelope,  # type: ignore[arg-type]
+            count=2,
+            **envelope,
         )
         bound = e.AgentBound(
             event_id=_id(self.incarnation[::-1].replace("-", "")),
             owner=self.owner,
             index=1,
-            **envelope,  # type: ignore[arg-type]
+            count=2,
+            **envelope,
         )
         row = self._next(claimed.topic, encode(claimed))
         yield row, self._command(command_id, b'{"at":1}')
@@ -132,15 +147,16 @@ class Session:
 
     def _template(self, step: Step) -> tuple[str, bytes]:
         event_id, command_id, previous, key = _IDS
-        event = step(
-            event_id=event_id,
-            command_id=command_id,
-            author=self.agent_id,
-            generation=1,
-            fenced=True,
-            recorded_at=_NOW,
-            previous_hash=previous,
-        )
+        envelope: _Fenced = {
+            "event_id": event_id,
+            "command_id": command_id,
+            "author": self.agent_id,
+            "generation": 1,
+            "fenced": True,
+            "recorded_at": _NOW,
+            "previous_hash": previous,
+        }
+        event = step(envelope)
         state = encode(event).replace(b"%", b"%%")
         for text in (event_id, command_id, previous, key):
             state = state.replace(text.encode(), b"%b")

@@ -10,19 +10,21 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from importlib import import_module
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, LiteralString, Protocol
 
 import psycopg
 from by_hand import table_rows
 from contenders import SESSIONS
+from psycopg import sql
 from written import Session
 
 from tenure import Ledger, open_ledger
-from tenure_ledger.rows import CommandRow, EventRow, RowChange
+from tenure_ledger.rows import Column, CommandRow, EventRow, RowChange
 from tenure_projections.tables import TABLES
 
 __all__ = ["NOW", "SPECS", "Place", "connect", "running"]
@@ -37,6 +39,17 @@ _HEAD = (
     "ORDER BY originator_version DESC LIMIT 1"
 )
 _numbers = count(1)
+
+
+class _Server(Protocol):
+    """`Server` in the tests' module for it."""
+
+    @property
+    def url(self) -> str: ...
+
+    def start(self, owner: int) -> None: ...
+
+    def stop(self) -> None: ...
 
 
 class Place:
@@ -84,16 +97,9 @@ class Place:
 
 
 @contextmanager
-def running(folder: Path) -> Iterator[Place]:
+def running(folder: Path) -> Generator[Place]:
     """Start a server in the folder; it ends with the block, or with this process."""
-    sys.path.insert(0, str(_SUPPORT))
-    try:
-        # The tests' own; this benchmark bears the same name.
-        sys.modules.pop("postgres", None)
-        import postgres  # noqa: PLC0415
-    finally:
-        sys.path.remove(str(_SUPPORT))
-    server: Any = postgres.Server(folder)
+    server = _made(folder)
     server.start(os.getpid())
     try:
         yield Place(server.url)
@@ -101,15 +107,28 @@ def running(folder: Path) -> Iterator[Place]:
         server.stop()
 
 
+def _made(folder: Path) -> _Server:
+    sys.path.insert(0, str(_SUPPORT))
+    try:
+        # The tests' own; this benchmark bears the same name.
+        sys.modules.pop("postgres", None)
+        make: Callable[[Path], _Server] = import_module("postgres").Server
+    finally:
+        sys.path.remove(str(_SUPPORT))
+    return make(folder)
+
+
 def connect(conninfo: str, schema: str) -> psycopg.Connection[Any]:
     """Open a connection as somebody would who writes the statements by hand."""
     db = psycopg.connect(conninfo, autocommit=True)
-    db.execute(f"SET search_path TO {schema}")
+    db.execute(sql.SQL("SET search_path TO {}").format(sql.Identifier(schema)))
     db.execute("SET TimeZone TO 'UTC'")
     return db
 
 
-def _row(db: psycopg.Connection[Any], query: str, *values: object) -> tuple[Any, ...]:
+def _row(
+    db: psycopg.Connection[Any], query: LiteralString, *values: object
+) -> tuple[Any, ...]:
     found: tuple[Any, ...] | None = db.execute(query, values).fetchone()
     if found is None:
         raise SystemExit("the ledger was not built")
@@ -120,7 +139,7 @@ def _copy(
     db: psycopg.Connection[Any], table: str, columns: str, rows: Iterable[Sequence[Any]]
 ) -> None:
     copying = f"COPY {table} ({columns}) FROM STDIN"
-    with db.cursor().copy(copying) as copy:
+    with db.cursor().copy(copying.encode()) as copy:
         for row in rows:
             copy.write_row(row)
 
@@ -157,7 +176,8 @@ def _last(streams: int, each: int, table: str) -> Iterator[Sequence[Any]]:
         session = Session(number)
         owner = ("session", session.owner.owner_id)
         held = (*owner, 1, session.agent_id, None, NOW, None, None)
-        rows = {owner: RowChange("recovery_owners", owner, held)}
+        first = RowChange("recovery_owners", owner, held)
+        rows: dict[tuple[Column, ...], RowChange] = {owner: first}
         for version in range(2, each + 2):
             session.version = version
             made = table_rows(session, NOW, prefix="msg")

@@ -11,7 +11,10 @@ from hypothesis import settings
 import postgres
 import schemas
 from tenure_projections.live import LiveTables
+from workers import pytest_xdist_make_scheduler
 from worlds import STORES, World
+
+__all__ = ["pytest_xdist_make_scheduler"]  # a hook: handed on to pytest
 
 # What runs on PostgreSQL too, whatever is asked for: the contract of stores, every test
 # named after a scenario, what takes a `place`, and what reads or writes in a way of its

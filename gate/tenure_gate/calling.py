@@ -24,7 +24,7 @@ from tenure_gate.steps import Look, ReadBody, Steps
 from tenure_gate.turns import Split, split
 from tenure_gate.view import View, assemble, handover_due
 from tenure_ledger.bodies import Json
-from tenure_ledger.decisions.work import fence, unfenced
+from tenure_ledger.decisions.fence import fence, unfenced
 from tenure_ledger.folds.stream import State
 
 __all__ = ["call"]

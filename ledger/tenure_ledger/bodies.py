@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeGuard
 
-from tenure_ledger.errors import InvalidInput
+from tenure_ledger.errors import Corrupt, InvalidInput
 from tenure_ledger.values import check_unicode, kind_of
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "body_value",
     "check_body",
     "encode_body",
+    "sound_body",
 ]
 
 Json = dict[str, "Json"] | list["Json"] | str | int | float | bool | None
@@ -77,6 +78,20 @@ def body_value(data: bytes) -> Json:
 def body_digest(data: bytes) -> str:
     """Return the digest under which a body is stored: sha256, hex."""
     return hashlib.sha256(data).hexdigest()
+
+
+def sound_body(data: bytes | None, digest: str, of: object) -> bytes | None:
+    """Return what is stored under a digest; None: it was erased, or never stored.
+
+    ``of``: whose it is, for people. Raises `Corrupt` for what is not what was stored.
+    """
+    if data is not None and body_digest(data) != digest:
+        msg = (
+            f"the body {digest} of {of} was changed in the store: restore it from a "
+            "backup"
+        )
+        raise Corrupt(msg)
+    return data
 
 
 def _check(what: str, value: object) -> bool:

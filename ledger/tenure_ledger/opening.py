@@ -5,10 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from functools import partial
 
+from tenure_ledger.clock import Clock
 from tenure_ledger.errors import InvalidInput
 from tenure_ledger.hook import Tables
 from tenure_ledger.process import process_name
-from tenure_ledger.shell import Clock, Shell
+from tenure_ledger.shell import Shell
 from tenure_ledger.stores import open_store
 from tenure_ledger.values import check_id, check_seconds
 

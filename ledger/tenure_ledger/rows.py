@@ -89,7 +89,8 @@ class TableSpec(NamedTuple):
     key: tuple[str, ...]
     """The primary key: some of ``columns``."""
     create: Mapping[str, str]
-    """By dialect (``sqlite``, ``postgres``) one statement with ``IF NOT EXISTS``."""
+    """By dialect (``sqlite``, ``postgres``) one statement with ``IF NOT EXISTS``; on
+    PostgreSQL further ones may follow, such as its comments."""
     unique: str | None = None
     """A column in which no two rows have one value. A value that another row has, which
     only an import can bring about, is put as NULL: the first row keeps it."""

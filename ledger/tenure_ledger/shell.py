@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from datetime import MAXYEAR, MINYEAR, UTC, datetime
+from datetime import datetime
 from time import monotonic
 
 from tenure_ledger.cache import Cache, caught_up
+from tenure_ledger.clock import Clock, read_clock
 from tenure_ledger.decisions.decide import decide, reach
 from tenure_ledger.decisions.work import (
     Command,
@@ -22,17 +23,8 @@ from tenure_ledger.decisions.work import (
     Recovered,
     States,
 )
-from tenure_ledger.errors import (
-    CommandIdReused,
-    Contended,
-    Fault,
-    InvalidInput,
-    OutcomeUnknown,
-    Refused,
-    Rejection,
-    StoreUnavailable,
-    refuse,
-)
+from tenure_ledger.doubt import honest, id_reused, id_taken, own_outcome, to_try_again
+from tenure_ledger.errors import Refused, Rejection
 from tenure_ledger.folds.stream import State
 from tenure_ledger.freshness import Freshness
 from tenure_ledger.grouping import Answer, Grouping, Job
@@ -47,15 +39,9 @@ from tenure_ledger.rows import (
     Unit,
 )
 from tenure_ledger.sealing import Sealed, command_digest, load_outcome, seal
-from tenure_ledger.values import RESTORED, kind_of
+from tenure_ledger.values import RESTORED
 
-__all__ = ["Clock", "Shell"]
-
-Clock = Callable[[], datetime]
-"""Returns the time now, with a time zone."""
-
-_YEARS = range(MINYEAR + 1, MAXYEAR - 99)
-"""Behind them there is room for the longest lease and for any zone."""
+__all__ = ["Shell"]
 
 
 class Shell:
@@ -91,17 +77,7 @@ class Shell:
 
     def now(self) -> datetime:
         """Return the time in UTC by the ledger's clock."""
-        now: object = self._clock()
-        if type(now) is datetime and now.tzinfo is UTC and now.year in _YEARS:
-            return now
-        if not isinstance(now, datetime) or now.utcoffset() is None:
-            which = "one without" if isinstance(now, datetime) else kind_of(now)
-            msg = f"the clock must return a datetime with a time zone, not {which}"
-            raise InvalidInput(msg)
-        if now.year not in _YEARS:
-            msg = f"the clock says {now}: set it to the time that it is"
-            raise InvalidInput(msg)
-        return now.astimezone(UTC)
+        return read_clock(self._clock)
 
     def state(self, owner_stream: str) -> State:
         """Return a stream's state at its durable head."""
@@ -166,10 +142,10 @@ class Shell:
             try:
                 self._attempt(waiting)
             except (Conflict, Doubtful, Interrupted) as problem:
-                waiting = _to_try_again(problem, waiting)
+                waiting = to_try_again(problem, waiting)
             except BaseException as problem:
                 if len(waiting) == 1:
-                    told = _honest(waiting[0], problem)
+                    told = honest(waiting[0], problem)
                     if told is not problem:
                         raise told from problem
                     raise
@@ -213,7 +189,7 @@ class Shell:
         if job.given_id is not None or job.doubtful:
             stored = unit.command(stream, job.command_id)
         if stored is not None:
-            answer = _own(unit, job, stored) or self._again(command, stored)
+            answer = own_outcome(unit, job, stored) or self._again(command, stored)
             if answer is not None:
                 if job.doubtful:
                     unit.confirm()
@@ -226,7 +202,7 @@ class Shell:
             return decided.error(), False
         if stored is not None:
             # The same command, whose authority is another process's.
-            return _taken(job.command_id, stored).error(), False
+            return id_taken(job.command_id, stored).error(), False
         answer = Answer(decided.outcome, decided.states[stream])
         if not decided.drafts and job.given_id is None:
             return answer, False
@@ -266,7 +242,7 @@ class Shell:
     def _again(self, command: Command, stored: CommandRow) -> Answer | Refused | None:
         """Return the first outcome; None for an authority that is another process's."""
         if stored.digest != command_digest(command):
-            return _reused(stored.command_id, stored).error()
+            return id_reused(stored.command_id, stored).error()
         outcome = load_outcome(stored.outcome)
         if isinstance(outcome, Granted | Recovered) and outcome.authority is not None:
             return Answer(outcome, None) if outcome.process == self._process() else None
@@ -286,43 +262,6 @@ class Shell:
         return states
 
 
-def _to_try_again(
-    problem: Conflict | Doubtful | Interrupted, jobs: list[Job]
-) -> list[Job]:
-    """Return the jobs to try again; tell those whose deadline has come what is so."""
-    late: Fault = Contended("other writers were faster until the deadline: call again")
-    if isinstance(problem, Interrupted):
-        late = StoreUnavailable(str(problem))
-    again: list[Job] = []
-    for job in jobs:
-        job.doubtful = job.doubtful or isinstance(problem, Doubtful)
-        if monotonic() < job.until:
-            again.append(job)
-        else:
-            job.fail(_honest(job, late))
-    return again
-
-
-def _own(unit: Unit, job: Job, stored: CommandRow) -> Answer | None:
-    """Return the outcome of this job's own doubtful commit, which nobody was told."""
-    if job.sent is None:
-        return None
-    hashed, answer = job.sent
-    rows = unit.tail(stored.stream, stored.first_version)
-    return answer if hashed in {row.hash for row in rows[:1]} else None
-
-
-def _honest(job: Job, problem: BaseException) -> BaseException:
-    """Never say that nothing was written while a commit is in doubt."""
-    if not job.doubtful or not isinstance(problem, Fault):
-        return problem
-    return OutcomeUnknown(
-        f"a commit was sent and not confirmed ({problem}): ask again under the command "
-        f"id {job.command_id}",
-        job.command_id,
-    )
-
-
 _VARIANT = {digit: "89ab"[int(digit, 16) & 3] for digit in "0123456789abcdef"}
 
 
@@ -332,22 +271,4 @@ def _new_id() -> str:
     return (
         f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}"
         f"-{_VARIANT[digits[16]]}{digits[17:20]}-{digits[20:]}"
-    )
-
-
-def _reused(command_id: str, stored: CommandRow) -> Rejection:
-    return refuse(
-        CommandIdReused,
-        f"command id {command_id} belongs to another command, whose first event is "
-        f"version {stored.first_version}: make a new id",
-        version=stored.first_version,
-    )
-
-
-def _taken(command_id: str, stored: CommandRow) -> Rejection:
-    return refuse(
-        CommandIdReused,
-        f"command id {command_id} gave its authority to another process at version "
-        f"{stored.first_version}: ask under a new id",
-        version=stored.first_version,
     )

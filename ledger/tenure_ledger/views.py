@@ -94,7 +94,7 @@ def owner_view(ref: OwnerRef, state: State) -> OwnerView:
         checkpoint=state.recovery.checkpoint,
         waiting=tuple(one.key for one in waiting if not one.started),
         open_executions=tuple(listed),
-        open_calls=state.effects.listed_calls(),
+        open_calls=tuple(one for one in state.effects.listed_calls() if not one.late),
         open_approvals=state.effects.listed_approvals(),
         positions=positions,
     )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from tenure_ledger.clock import Clock
 from tenure_ledger.opening import open_shell
-from tenure_ledger.shell import Clock
 from tenure_projections.ledger import Ledger
 from tenure_projections.live import LiveTables
 

@@ -22,6 +22,7 @@ from tenure_ledger.rows import (
     EventRow,
     Row,
     RowChange,
+    RowRefused,
     Snapshot,
     Store,
 )
@@ -167,6 +168,8 @@ def _put_right(
                 unit.expect(shadow.versions(table))
                 unit.add((), None, (), _changes(shadow, table))
                 unit.commit()
+        except RowRefused as refusal:
+            raise _in_the_way(table, refusal) from refusal
         except (Conflict, Doubtful) as problem:
             if monotonic() < until:
                 continue
@@ -177,6 +180,14 @@ def _put_right(
             raise StoreUnavailable(msg) from problem
         else:
             return position
+
+
+def _in_the_way(table: Table, refusal: RowRefused) -> Corrupt:
+    return Corrupt(
+        f"{table.spec.name} refuses a row that the ledger makes "
+        f"({refusal.__cause__ or refusal}); nothing was written to it. Somebody added "
+        "an index, a trigger or the like to it: drop that, then rebuild again."
+    )
 
 
 def _changes(shadow: Shadow, table: Table) -> Iterator[RowChange]:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import pages
+from clients import client
 from tenure import Event, First, Ledger, OwnerRef, arguments_digest, open_ledger
 
 PAGE = (pages.ROOT / "docs" / "howto-tables.md").read_text(encoding="utf-8")
@@ -34,20 +35,26 @@ def _questions() -> dict[str, list[str]]:
 
 @pytest.fixture
 def ledger(tmp_path: Path) -> Iterator[Ledger]:
-    """Three terms of one session, with a minute between any two events' times."""
-    minutes = count()
-    with open_ledger(
-        f"sqlite:///{tmp_path / 'relay.db'}",
-        clock=lambda: NOON + timedelta(minutes=next(minutes)),
-    ) as ledger:
-        _first_term(ledger)
-        _second_term(ledger)
-        _third_term(ledger)
-        ledger.claim(DELETED, "manager/9", "host", first=First("old", "human"))
-        ledger.accept(DELETED, "never", "inbox", human=True)
-        ledger.delete_conversation(DELETED, "host")
-        ledger.accept(UNCLAIMED, "early", "inbox", human=True)
+    """Three terms of one session."""
+    with _open(f"sqlite:///{tmp_path / 'relay.db'}") as ledger:
+        _write(ledger)
         yield ledger
+
+
+def _open(url: str) -> Ledger:
+    """Open a ledger with a minute between any two events' times."""
+    minutes = count()
+    return open_ledger(url, clock=lambda: NOON + timedelta(minutes=next(minutes)))
+
+
+def _write(ledger: Ledger) -> None:
+    _first_term(ledger)
+    _second_term(ledger)
+    _third_term(ledger)
+    ledger.claim(DELETED, "manager/9", "host", first=First("old", "human"))
+    ledger.accept(DELETED, "never", "inbox", human=True)
+    ledger.delete_conversation(DELETED, "host")
+    ledger.accept(UNCLAIMED, "early", "inbox", human=True)
 
 
 def _first_term(ledger: Ledger) -> None:
@@ -111,6 +118,35 @@ def test_every_statement_of_the_page_runs(tmp_path: Path) -> None:
     assert len(asked) == PAGE.count("```sql\n") == 11
     for question, at in asked:
         _ask(tmp_path, question, at)
+
+
+@pytest.mark.usefixtures("ledger")
+@pytest.mark.parametrize("place", ["postgres"], indirect=True)
+def test_on_a_server_the_same_is_asked_as_the_page_says(
+    place: str, tmp_path: Path
+) -> None:
+    with _open(place) as there, client(place.partition("&durability")[0]) as db:
+        _write(there)
+        for question, statements in _questions().items():
+            for at, statement in enumerate(statements):
+                found = db.execute(_on_a_server(statement).encode()).fetchall()
+                here = _ask(tmp_path, question, at)
+                assert [_alike(one) for one in found] == [_alike(one) for one in here]
+
+
+def _on_a_server(statement: str) -> str:
+    for was, now in re.findall(r"^\| `(.*?)` \| `(.*?)` \|$", PAGE, re.MULTILINE)[::-1]:
+        # Of a name that stands for any, and of a number or a text.
+        (named,) = {*re.findall(r"\w+", was)} & {"body", "key", "version"}
+        for_any = re.escape(was).replace(named, r"([\w.]+)")
+        statement = re.sub(for_any, now.replace(named, r"\1"), statement)
+    return statement.replace("'terminal_status')::bigint", "'terminal_status')")
+
+
+def _alike(row: tuple[object, ...]) -> list[str]:
+    """Return what is the same in two ledgers: no made id, no format of a time."""
+    texts = [one.isoformat() if isinstance(one, datetime) else str(one) for one in row]
+    return [re.sub(r"[0-9a-f-]{30,}|\.0+Z|\+00:00|Z$", "", text) for text in texts]
 
 
 def test_a_generation_begins_later_than_its_holding(

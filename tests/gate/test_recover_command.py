@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import re
-import shutil
 import sqlite3
 import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from crashes import copied, died_in_the_midst
 from processes import other
 from stopping_recovery import C1, S1, S2
 from tenure import First, OwnerRef, open_ledger
 from tenure_gate.cli import main
+from workshop import command
 
-DIED = """
-    from stopping_recovery import prepare
-    prepare(sys.argv[1])
-"""
 LIVES = """
     from tenure import First, OwnerRef, open_ledger
     ledger = open_ledger(url)
@@ -37,29 +33,18 @@ LIVES = """
 @pytest.fixture(scope="module")
 def died_at_work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The file of a process that was killed in the midst of it."""
-    path = tmp_path_factory.mktemp("died") / "relay.db"
-    with other(DIED, path) as host:
-        assert host.hear() == "prepared"
-        host.kill()
-    return path
+    return died_in_the_midst(tmp_path_factory.mktemp("died"))
 
 
 @pytest.fixture
 def url(died_at_work: Path, tmp_path: Path) -> str:
-    """Give a copy of it, with what lies in its journal."""
-    for file in died_at_work.parent.glob("relay.db*"):
-        shutil.copy(file, tmp_path / file.name)
-    return f"sqlite:///{tmp_path / 'relay.db'}"
+    """Give a copy of it."""
+    return f"sqlite:///{copied(died_at_work, tmp_path)}"
 
 
 def run(url: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run a command of `tenure` in a process of its own."""
-    return subprocess.run(
-        [sys.executable, "-m", "tenure", *arguments, "--ledger", url],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return command(*arguments, "--ledger", url)
 
 
 def lines(ran: subprocess.CompletedProcess[str]) -> list[str]:
@@ -144,8 +129,8 @@ def test_what_lives_is_left_alone_and_shown_without_its_control_characters(
     url = f"sqlite:///{tmp_path / 'relay.db'}"
     with other(LIVES, url) as worker:
         assert worker.hear() == "works"
-        for command in ("recover", "reap"):
-            found = lines(run(url, command))
+        for asked in ("recover", "reap"):
+            found = lines(run(url, asked))
             assert found[0].startswith(r"skipped subagent:w\x1b[2J alive: its process:")
             assert found[1:] == ["1 skipped"]
         worker.kill()
@@ -170,8 +155,8 @@ def test_that_only_the_program_can_judge_names_of_its_own_is_said_once_at_the_en
                 lease_seconds=0,
             )
             ledger.start(held, "m1")
-    for command in (("recover",), ("recover", "--dry-run"), ("reap",)):
-        *_, counted, last = found = lines(run(url, *command))
+    for asked in (("recover",), ("recover", "--dry-run"), ("reap",)):
+        *_, counted, last = found = lines(run(url, *asked))
         assert "skipped subagent:w1 cannot_tell: its process: pod-7f/1" in found
         assert counted == "2 skipped"
         assert last.startswith("cannot_tell: whether a process= name of yours is gone")

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 
 import pytest
 
 from crashes import held_in_recovery, killed_at_work, reopened
 from recovering import KID, SESSION
+from workshop import command
 
 WORK = """
 ledger.mark_output_started(begin(), "m1")
@@ -25,12 +24,7 @@ WOULD = "resumed session:ses_2 generation 2; reaction_loop; plan: GoOn"
 
 def lines(place: str, *arguments: str) -> str:
     """Run a command of `tenure` in a process; return what it says, on one line."""
-    ran = subprocess.run(
-        [sys.executable, "-m", "tenure", *arguments, "--ledger", place],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    ran = command(*arguments, "--ledger", place)
     assert (ran.returncode, ran.stderr) == (0, "")
     return re.sub(r"\s+", " ", ran.stdout)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -34,6 +36,11 @@ NAMED = """
     from tenure_ledger.process import process_name
     say(process_name())
     hear()
+"""
+PRINTED = """
+from tenure_ledger.process import process_name
+print(process_name(), flush=True)
+input()
 """
 WORKER = """
     held = Authority.from_json(hear())
@@ -69,14 +76,17 @@ def test_a_process_is_alive_until_it_is_killed(tmp_path: Path) -> None:
     assert asked(name) == "gone"
 
 
-def test_one_that_waits_to_be_collected_runs_no_more(tmp_path: Path) -> None:
-    with other(NAMED, tmp_path / "relay.db") as running:
-        name = running.hear()
-        running.process.kill()
+def test_one_that_waits_to_be_collected_runs_no_more() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", PRINTED], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as running:
+        assert running.stdout is not None
+        name = running.stdout.readline().decode().rstrip("\n")
+        assert asked(name) == "alive"
+        running.kill()
         until(lambda: asked(name) == "gone")
         # Nobody has waited for it yet: its number is still taken.
-        assert running.process.returncode is None
-        running.kill()
+        assert running.returncode is None
 
 
 def test_another_process_with_the_same_number_is_another_one() -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
+from crashes import copied, died_in_the_midst
 from processes import other
 from stopping_recovery import (
     C1,
@@ -25,10 +25,6 @@ from tenure import Closed, Ledger, OwnerRef, RecoveryReport, Resumed, recover
 from tenure_ledger import events as e
 from witness import violations
 
-PREPARE = """
-    from stopping_recovery import prepare
-    prepare(sys.argv[1])
-"""
 RECOVER = """
     from stopping_recovery import stop_in
     stop_in(sys.argv[1], {write}, {point!r}, together={together})
@@ -38,19 +34,13 @@ RECOVER = """
 @pytest.fixture(scope="module")
 def killed_at_work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The file that a process left which was killed at work."""
-    path = tmp_path_factory.mktemp("killed") / "relay.db"
-    with other(PREPARE, path) as host:
-        assert host.hear() == "prepared"
-        host.kill()
-    return path
+    return died_in_the_midst(tmp_path_factory.mktemp("killed"))
 
 
 @pytest.fixture
 def path(killed_at_work: Path, tmp_path: Path) -> Path:
-    """A copy of it, with what lies in its journal."""
-    for file in killed_at_work.parent.glob("relay.db*"):
-        shutil.copy(file, tmp_path / file.name)
-    return tmp_path / "relay.db"
+    """A copy of it."""
+    return copied(killed_at_work, tmp_path)
 
 
 @pytest.fixture

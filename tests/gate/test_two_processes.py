@@ -40,7 +40,7 @@ def hunt(path: Path, seed: int, steps: int) -> Counter[str]:
             query = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
             with closing(query) as db:
                 writer.say()
-                while writer.process.poll() is None:
+                while writer.runs:
                     hunter.look(db)
                 assert writer.end() == []
                 hunter.look(db)

@@ -34,8 +34,6 @@ from tenure_ledger.process import NOBODY
 from tenure_ledger.stores import open_store
 from tenure_projections.live import LiveTables
 
-pytestmark = pytest.mark.xdist_group("backups")
-
 HELD = OwnerRef("session", "held")
 CUT = OwnerRef("session", "cut")
 ENDED = OwnerRef("cron", "ended")

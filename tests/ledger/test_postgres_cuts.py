@@ -127,3 +127,18 @@ def test_a_reader_that_is_cut_reads_on(url: str) -> None:
             cutter.cut_after("down", count)
             assert keys(ledger) == whole
         assert cutter.cuts > 3
+
+
+def test_a_look_that_is_cut_before_its_moment_is_another_moments(url: str) -> None:
+    with (
+        Cutter(postgres.server().folder) as cutter,
+        open_ledger(cutter.url(url)) as ledger,
+    ):
+        ledger.accept(S, "m1", "inbox")
+        whole = list(ledger.rows("chat_executions"))
+        assert whole
+        for count in (0, 1, 20):
+            # As where the server has ended what nobody was using for long.
+            cutter.cut_after("down", count)
+            assert list(ledger.rows("chat_executions")) == whole
+        assert cutter.cuts == 3

@@ -37,9 +37,6 @@ from tenure_ledger.stores.postgres import PostgresStore
 from tenure_ledger.stores.postgres_wire import Call, Result, Wire
 from waiting import until
 
-# Each has servers of its own, which it spoils.
-pytestmark = pytest.mark.xdist_group("postgres failover")
-
 S = OwnerRef("session", "ses_1")
 FIRST = First("m1", "human")
 COUNT = "SELECT count(*) FROM agent.stored_events WHERE topic LIKE 'submission%'"

@@ -8,9 +8,11 @@ from itertools import pairwise
 import pytest
 
 import schemas
-from stored import OWNERS, append, append_next, event
+from stored import OWNERS, append, append_next, count, event
+from tenure import InvalidInput
 from tenure_ledger.rows import Conflict
 from tenure_ledger.stores.postgres import PostgresStore
+from tenure_ledger.stores.postgres_pending import ORDINALS_MAX
 
 
 @pytest.fixture
@@ -58,3 +60,24 @@ def test_what_lies_in_front_of_its_place_is_built_on(
         unit.commit()
     assert place < behind
     assert [row.version for row in two.tail("b", 1)] == [1, 2, 3]
+
+
+def test_as_many_events_as_have_a_place_are_one_unit_and_one_more_is_told_at_once(
+    stores: list[PostgresStore],
+) -> None:
+    store, _ = stores
+    many = [event(f"s{nth}", 1) for nth in range(ORDINALS_MAX)]
+    more = event("more", 1)
+    with store.write(10.0) as unit:
+        unit.add(many, None)
+        with pytest.raises(InvalidInput, match=r"number 65537; nothing was written"):
+            unit.add([more], None)
+        with pytest.raises(InvalidInput):
+            unit.commit()
+    assert store.head_position() == 0
+    with store.write(120.0) as unit:
+        found = list(unit.add(many, None))
+        unit.commit()
+    assert found == list(range(found[0], found[0] + ORDINALS_MAX))
+    assert append(store, more)[0] > found[-1]
+    assert count(store) == ORDINALS_MAX + 1

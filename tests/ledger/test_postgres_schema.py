@@ -14,7 +14,10 @@ import schemas
 from clients import Client, client
 from stored import OWNERS, append, event
 from tenure import (
+    Authority,
+    First,
     InvalidInput,
+    Ledger,
     OwnerRef,
     SchemaMissing,
     SchemaTooNew,
@@ -123,7 +126,8 @@ def test_names_are_never_cut_or_folded_into_one(by_hand: Client) -> None:
             with open_ledger(f"{place}&schema={name}") as ledger:
                 ledger.claim(S, "a", "host")
                 assert ledger.head().count == 2
-        for wrong in (f"{names[0]}c", "T1", "t-1", "pg_t", "t 1", '"t"', "täter"):
+        owned = ("pg_t", "information_schema")
+        for wrong in (f"{names[0]}c", "T1", "t-1", *owned, "t 1", '"t"', "täter"):
             with pytest.raises(InvalidInput, match="must match"):
                 open_ledger(f"{place}&schema={wrong}")
     finally:
@@ -287,3 +291,24 @@ def test_a_dump_in_a_cluster_with_lower_transaction_ids_goes_on_above(
         assert ledger.verify(before).ok
         store = ledger._shell.store  # pyright: ignore[reportPrivateUsage]
         assert store.horizon() == ledger.head().position
+
+
+def test_what_somebody_adds_to_our_tables_is_no_other_writer_that_was_faster(
+    url: str, by_hand: Client
+) -> None:
+    with open_ledger(url, deadline_seconds=20) as ledger:
+        ledger.accept(S, "m1", "inbox")
+        for table in ("stored_events", "commands", "payloads"):
+            by_hand.execute(f"ALTER TABLE {table} ADD CHECK (false) NOT VALID".encode())
+            with pytest.raises(StoreUnavailable, match=f"23514.*{table}.*nothing was"):
+                held(ledger)
+            drop = f"ALTER TABLE {table} DROP CONSTRAINT {table}_check"
+            by_hand.execute(drop.encode())
+        assert held(ledger).generation == 1
+
+
+def held(ledger: Ledger) -> Authority:
+    """Write events, a command and a body."""
+    one = ledger.claim(S, "a", "host", first=First("m2", "human"), command_id="c1")
+    ledger.begin_tool_call(one, "m2", "t1", "shell", {"do": "it"})
+    return one

@@ -23,9 +23,6 @@ from tenure import (
 )
 from waiting import until
 
-# They share one server of their own, which they may spoil.
-pytestmark = pytest.mark.xdist_group("postgres server")
-
 S = OwnerRef("session", "ses_1")
 WAITING = """
 SELECT pid, xact_start FROM pg_stat_activity
@@ -84,6 +81,12 @@ def lonely(server: Server) -> Iterator[Server]:
     waits_for_standby(server, waits=False)
 
 
+def with_setting(url: str, setting: str) -> str:
+    """Return the URL with something set for its sessions, as for a role."""
+    option = f"&options=-c%20{setting.replace('=', '%3D')}"
+    return url.replace("&schema=", f"{option}&schema=")
+
+
 def stored(url: str) -> int:
     """Return how many events anybody can read."""
     with client(url) as by_hand:
@@ -91,10 +94,12 @@ def stored(url: str) -> int:
     return int(count)
 
 
+@pytest.mark.parametrize("level", ["on", "local", "off", "remote_apply"])
 def test_our_own_deadline_ends_a_commit_that_nothing_else_bounds(
-    lonely: Server, url: str
+    lonely: Server, url: str, level: str
 ) -> None:
-    with open_ledger(url, deadline_seconds=1) as ledger:
+    set_by_role = with_setting(url, f"synchronous_commit={level}")
+    with open_ledger(set_by_role, deadline_seconds=1) as ledger:
         ledger.accept(S, "m1", "inbox")
         waits_for_standby(lonely, waits=True)
         with pytest.raises(OutcomeUnknown) as unknown:
@@ -122,9 +127,12 @@ def test_what_is_in_doubt_is_acknowledged_to_nobody(lonely: Server, url: str) ->
     assert stored(url) == 2
 
 
-def test_a_cancelled_wait_is_no_acknowledgement(lonely: Server, url: str) -> None:
+@pytest.mark.parametrize("level", ["error", "notice", "debug5"])
+def test_a_cancelled_wait_is_no_acknowledgement(
+    lonely: Server, url: str, level: str
+) -> None:
     done: list[int] = []
-    with open_ledger(url) as ledger:
+    with open_ledger(with_setting(url, f"client_min_messages={level}")) as ledger:
         ledger.accept(S, "m1", "inbox")
         waits_for_standby(lonely, waits=True)
         thread = Thread(target=lambda: done.append(ledger.accept(S, "m2", "inbox")))

@@ -6,6 +6,7 @@ Everything here is real: other processes, full disks, killed writers. No mocks.
 from __future__ import annotations
 
 import os
+import signal
 import sqlite3
 import stat
 import subprocess
@@ -544,7 +545,7 @@ def test_a_wait_for_another_process_can_be_interrupted(
     with store.write(10.0) as unit, other(WAIT, path) as waiter:
         unit.add([event("a", 1)], None)
         assert waiter.hear() == "ready"
-        waiter.process.send_signal(2)
+        os.kill(waiter.pid, signal.SIGINT)
         assert waiter.hear() == "interrupted"
         unit.commit()
         waiter.say()

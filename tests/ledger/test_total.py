@@ -99,7 +99,6 @@ ANSWERS = pick(
     ]
 )
 GRANTS = pick([(), ("read",), ("read", "write")])
-FLAGS = pick([True, False])
 LEASE = pick([None, 60.0])
 CALLS = pick(["c1", "c2", "c3"])
 TOOLS = pick(["shell", "read"])

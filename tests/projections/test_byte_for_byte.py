@@ -21,9 +21,6 @@ from tenure_ledger.rows import BodyRow
 from tenure_ledger.stores import SQLiteStore
 from worlds import World
 
-# One process writes the long history, for all of these tests.
-pytestmark = pytest.mark.xdist_group("long history")
-
 EVENTS_MIN = 20_000
 
 
@@ -60,7 +57,12 @@ def test_what_was_written_live_is_what_the_events_make(world: World) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "events"), [("memory", EVENTS_MIN), ("postgres", EVENTS_MIN // 8)]
+    ("kind", "events"),
+    [
+        ("memory", EVENTS_MIN // 8),
+        ("postgres", EVENTS_MIN // 8),
+        pytest.param("memory", EVENTS_MIN, marks=pytest.mark.prove),
+    ],
 )
 def test_what_was_written_live_on_another_store_is_what_the_events_make(
     tmp_path: Path, kind: str, events: int

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 from tenure import First, OwnerRef, RuntimeRestartReactionLoopState, open_ledger
 from tenure_gate.cli import main
 from tenure_projections.tables import TABLES
+from workshop import command
 
 NAMES = [table.spec.name for table in TABLES]
 S = OwnerRef("session", "ses\x1b[2J1")
@@ -32,10 +34,13 @@ def url(tmp_path: Path) -> str:
     return url
 
 
-def run(url: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run the command in a process of its own."""
+def run(url: str, *arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
+    """Run the command in a process of its own, with settings of its environment."""
+    if not settings:
+        return command("rebuild", *arguments, "--ledger", url)
     return subprocess.run(
         [sys.executable, "-m", "tenure", "rebuild", *arguments, "--ledger", url],
+        env={**os.environ, **settings},
         capture_output=True,
         text=True,
         check=False,
@@ -98,6 +103,17 @@ def test_differences_are_told_row_by_row_and_put_right(url: str) -> None:
     assert "\x1b" not in ran.stdout
     ran = run(url, "--check")
     assert (ran.returncode, ran.stdout.count("no difference")) == (0, len(NAMES))
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+def test_what_the_output_cannot_say_is_escaped(tmp_path: Path, encoding: str) -> None:
+    url = f"sqlite:///{tmp_path}/relay.db"
+    with open_ledger(url) as ledger:
+        ledger.claim(OwnerRef("session", "会话 😀"), "a", "host")
+    spoil(url)
+    ran = run(url, "--check", PYTHONIOENCODING=encoding)
+    assert (ran.returncode, ran.stderr) == (1, "folded 2 of 2 events\n")
+    assert "  session \\u4f1a\\u8bdd \\U0001f600: missing\n" in ran.stdout
 
 
 def test_the_ledger_is_named_by_the_environment_too(

@@ -11,8 +11,17 @@ import pytest
 
 from tenure import Corrupt, Ledger, OwnerRef, open_ledger
 from tenure_ledger.rows import Column
+from tenure_projections.tables.executions import CHAT_EXECUTIONS
 
 EXECUTIONS = "chat_executions"
+CREATE = CHAT_EXECUTIONS.spec.create["sqlite"].replace(EXECUTIONS, "other", 1)
+CHANGES = (
+    ("    PRIMARY KEY", "    UNIQUE (sender), PRIMARY KEY"),
+    ("session_id, physical_user_message_id)", "session_id)"),
+    ("session_id TEXT NOT NULL", "session_id TEXT NOT NULL COLLATE NOCASE"),
+    ("session_id TEXT", "session_id INTEGER"),
+    ("human INTEGER NOT NULL", "human INTEGER"),
+)
 
 
 @pytest.fixture
@@ -118,20 +127,78 @@ def test_a_table_that_is_gone_is_made_again_when_the_file_is_opened(path: Path) 
         "ALTER TABLE chat_executions RENAME COLUMN sender TO sent_by",
         "ALTER TABLE chat_executions ADD COLUMN mine TEXT",
         "DROP TABLE chat_executions",
+        "CREATE TABLE other AS SELECT * FROM chat_executions",
+        "CREATE VIEW other AS SELECT 1 AS term",
+        "CREATE INDEX other ON payloads (key_id)",
+        *(CREATE.replace(old, new) for old, new in CHANGES),
     ],
 )
 def test_a_table_that_somebody_changed_is_made_anew(
     path: Path, ledger: Ledger, damage: str
 ) -> None:
-    rows = list(ledger.rows(EXECUTIONS))
-    run(path, damage)
+    rows, made = list(ledger.rows(EXECUTIONS)), statement(path)
+    change(path, damage)
     ledger.rebuild(EXECUTIONS)
-    assert list(ledger.rows(EXECUTIONS)) == rows
-    run(path, damage)
+    assert (list(ledger.rows(EXECUTIONS)), statement(path)) == (rows, made)
+    change(path, damage)
     ledger.close()
     with open_ledger(f"sqlite:///{path}") as again:
         assert list(again.rows(EXECUTIONS)) == rows
+        assert statement(path) == made
+        again.accept(OwnerRef("session", "S0"), "m", "inbox")
         assert again.rebuild(EXECUTIONS, check=True)[0].differing == 0
+
+
+def change(path: Path, damage: str) -> None:
+    """Damage the table; what is made as ``other`` comes in its place."""
+    run(path, damage)
+    with closing(sqlite3.connect(path)) as db, db:
+        made = db.execute("SELECT sql FROM sqlite_master WHERE name = 'other'")
+        for (text,) in made.fetchall():
+            db.execute("DROP TABLE chat_executions")
+            db.execute(f"DROP {text.split()[1]} other")
+            db.execute(text.replace("other", EXECUTIONS, 1))
+
+
+def statement(path: Path) -> str:
+    """Return what the table is, as the file says it."""
+    asked = "SELECT sql FROM sqlite_master WHERE name = 'chat_executions'"
+    with closing(sqlite3.connect(path)) as db:
+        ((made,),) = db.execute(asked).fetchall()
+    return str(made)
+
+
+def test_a_table_of_another_text_that_is_the_same_stays(
+    path: Path, ledger: Ledger
+) -> None:
+    rows = list(ledger.rows(EXECUTIONS))
+    change(path, CREATE.replace("What became", "In an earlier release: what became"))
+    ledger.rebuild(EXECUTIONS)
+    assert "In an earlier release" in statement(path)
+    assert list(ledger.rows(EXECUTIONS)) == rows
+
+
+def test_an_index_that_somebody_added_stays(path: Path, ledger: Ledger) -> None:
+    run(path, "CREATE INDEX mine ON chat_executions (status)")
+    ledger.rebuild(EXECUTIONS)
+    ledger.setup()
+    run(path, "DROP INDEX mine")
+
+
+def test_what_was_added_and_refuses_the_right_rows_is_to_be_dropped(
+    path: Path, ledger: Ledger
+) -> None:
+    run(
+        path,
+        "DELETE FROM chat_executions WHERE session_id <> 's1'",
+        "CREATE UNIQUE INDEX mine ON chat_executions (status)",
+    )
+    with pytest.raises(Corrupt, match=r"refuses .*status.* drop that") as fault:
+        ledger.rebuild(EXECUTIONS)
+    assert "tenure rebuild" not in str(fault.value)
+    run(path, "DROP INDEX mine")
+    assert len(found(ledger, EXECUTIONS)) == 2
+    assert found(ledger, EXECUTIONS) == {}
 
 
 def test_a_check_of_a_table_that_is_gone_makes_nothing(

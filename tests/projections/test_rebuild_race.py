@@ -61,7 +61,7 @@ def test_no_rebuild_takes_what_writers_do_for_a_difference(
     with open_ledger(f"sqlite:///{path}") as ledger, ExitStack() as stack:
         ledger.setup()
         running = start(stack, path)
-        while any(one.process.poll() is None for one in running):
+        while any(one.runs for one in running):
             before = ledger.head().position
             if spoilt:
                 spoil(path)

@@ -19,6 +19,8 @@ from driving_walk import walk
 from event_strategies import events, histories, record, unknowns
 from projected import Rows
 from tenure import Event, Recorded, Unknown
+from tenure_ledger.bodies import body_digest
+from tenure_ledger.events import CheckpointSaved
 from tenure_ledger.folds.stream import State, evolve
 from tenure_ledger.hook import Change
 from tenure_projections.live import LiveTables, rows_of
@@ -37,10 +39,23 @@ mixed = st.lists(st.one_of(events(), events(), unknowns()), max_size=25)
 batches = st.lists(st.integers(1, 4), max_size=20)
 
 
-def body(_stream: str, digest: str) -> bytes:
-    """Return a body for any digest, as if nothing had been erased."""
-    stored = {"payload": {"length": len(digest)}, "execution_config": None}
-    return json.dumps(stored).encode()
+BODIES: dict[str, bytes] = {}
+
+
+def body(_stream: str, digest: str) -> bytes | None:
+    """Return the body of a snapshot, as if nothing had been erased."""
+    return BODIES.get(digest)
+
+
+def with_body(one: Recorded) -> Recorded:
+    """Return the event with a body for what it saves, as other as its payload is."""
+    if not isinstance(one.event, CheckpointSaved):
+        return one
+    stored = {"payload": {"was": one.event.payload}, "execution_config": None}
+    data = json.dumps(stored).encode()
+    digest = body_digest(data)
+    BODIES[digest] = data
+    return one._replace(event=one.event.model_copy(update={"payload": digest}))
 
 
 def whole(state: State) -> Rows:
@@ -51,7 +66,7 @@ def whole(state: State) -> Rows:
 def check(stream: str, history: list[Recorded], sizes: list[int]) -> None:
     """Hold what each batch changes against all rows after it."""
     state = State(stream)
-    rows, waiting = whole(state), list(history)
+    rows, waiting = whole(state), [with_body(one) for one in history]
     while waiting:
         size = sizes.pop() if sizes else 1
         before, batch = state, waiting[:size]

@@ -8,8 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from clients import client
+from following import Saw
 from tenure import open_ledger
+from tenure_projections.followers.tracking import FOLLOWERS, PARKED
 from tenure_projections.tables import TABLES, table_named
+from worlds import World
 
 # Name, type, not null, default: verbatim from seed 000 section 1 (its bigint and its
 # text are SQLite's too; a timestamptz is ISO 8601 text; what has a default of now()
@@ -113,3 +117,32 @@ def test_every_column_of_the_seeds_tables_is_explained(file: Path) -> None:
             }
             for name, *_ in columns:
                 assert " -- " in lines[name], (table, name)
+
+
+@pytest.mark.parametrize("world", ["postgres"], indirect=True)
+def test_a_server_shows_the_same_comments(world: World) -> None:
+    world.ledger.follower(Saw()).catch_up()
+    shown: dict[tuple[str, str], str] = {}
+    with client(world.url.removesuffix("&durability=normal")) as db:
+        for spec in (*(table.spec for table in TABLES), FOLLOWERS, PARKED):
+            found = db.execute(COMMENTS, (spec.name,)).fetchall()
+            assert all(of_table for _, _, of_table in found), spec.name
+            told = {column: text for column, text, _ in found if text}
+            assert told.keys() >= explained(spec.create["sqlite"]), spec.name
+            shown.update({(spec.name, column): text for column, text in told.items()})
+    assert shown["notices", "event_type"] == (
+        "retirement_cut, instance_restart, late_result, or as given to terminate"
+    )
+
+
+COMMENTS = """
+SELECT attname::text, col_description(attrelid, attnum), obj_description(attrelid)
+FROM pg_attribute
+WHERE attrelid = %s::regclass AND attnum > 0 AND NOT attisdropped
+"""
+
+
+def explained(statement: str) -> set[str]:
+    """Return the columns with a comment; that a time is a text is SQLite's alone."""
+    lines = [line for line in statement.splitlines() if " -- " in line.strip()]
+    return {line.split()[0] for line in lines if "ISO 8601" not in line}

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Generator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from textwrap import dedent
 
+from processes import other
 from tenure import Ledger, OwnerRef, RecoveryReport, open_ledger, recover
 from tenure_ledger import events as e
 from witness import violations
 from workshop import hand
 
-__all__ = ["held_in_recovery", "killed_at_work", "recovered", "reopened"]
+__all__ = [
+    "copied",
+    "died_in_the_midst",
+    "held_in_recovery",
+    "killed_at_work",
+    "recovered",
+    "reopened",
+]
 
 END = """
 say("at work")
@@ -25,6 +35,23 @@ def killed_at_work(place: str, work: str) -> None:
     with hand(place, dedent(work) + END) as host:
         assert host.hear() == "at work"
         host.kill()
+
+
+def died_in_the_midst(folder: Path) -> Path:
+    """Return the file of a process killed at the work of `stopping_recovery`."""
+    path = folder / "relay.db"
+    script = "from stopping_recovery import prepare; prepare(sys.argv[1])"
+    with other(script, path) as host:
+        assert host.hear() == "prepared"
+        host.kill()
+    return path
+
+
+def copied(path: Path, folder: Path) -> Path:
+    """Return a copy of a ledger's file, with what lies in its journal."""
+    for file in path.parent.glob(f"{path.name}*"):
+        shutil.copy(file, folder / file.name)
+    return folder / path.name
 
 
 @contextmanager

@@ -145,7 +145,8 @@ def _admit(racer: Racer, _: OwnerRef, command_id: str) -> None:
 def _work(racer: Racer, _: OwnerRef, command_id: str) -> None:
     mine = racer.mine()
     if mine is not None and racer.keys.get(mine.owner):
-        key = racer.chance.choice(racer.keys[mine.owner][-4:])
+        opened = [one.key for one in racer.ledger.owner(mine.owner).open_executions]
+        key = racer.chance.choice(opened or racer.keys[mine.owner][-4:])
         at = racer.ledger.start(mine, key, command_id=command_id)
         racer.told(mine.owner, at, command_id)
 

@@ -88,8 +88,12 @@ class Message:
     settled: int = 0
     stripped: bool = False
     late: bool = False
+    generation: int = 0
+    """The generation of its latest admission."""
     holding: str | None = None
     """The holding of its latest admission."""
+    by: str | None = None
+    """The holding that started it."""
     bars: set[str] = field(default_factory=set[str])
     """Reasons that cover it, barred in this term."""
     old_bars: set[str] = field(default_factory=set[str])
@@ -115,6 +119,8 @@ class Call:
     tool: str
     arguments: object
     dispatched: bool = False
+    by: str | None = None
+    """The holding that dispatched it."""
     done: bool = False
     result: object = None
     closed: str | None = None

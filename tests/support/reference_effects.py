@@ -92,7 +92,8 @@ def mark_output_started(world: Reference, authority: Authority, key: str) -> Pla
         assert isinstance(version, int)
         lead.output = True
         for one in own.group(lead):
-            one.started = one.started or version - 1
+            if not one.started:
+                one.started, one.by = version - 1, own.incarnation
 
     return Plan(then=then)
 
@@ -228,12 +229,13 @@ def begin_tool_call(
     lead = own.lead(key)
 
     def then(_: object) -> None:
-        own.calls.setdefault((key, call_id), Call(tool, arguments)).dispatched = True
+        call = own.calls.setdefault((key, call_id), Call(tool, arguments))
+        call.dispatched, call.by = True, own.incarnation
         if approval is not None:
             own.requests[approval].consumed = True
         if not lead.started:
             for one in own.group(lead):
-                one.started = own.version + 1
+                one.started, one.by = own.version + 1, own.incarnation
 
     return Plan(then=then)
 
@@ -269,6 +271,9 @@ def complete_tool_call(
     if refused:
         if refused not in ENDED or known.done or known.late:
             return no(refused)
+        now = own.incarnation if own.status == "live" else None
+        if now and not known.closed and known.by in {None, now}:
+            return no(refused)  # the live holding runs it, or may do so yet
         return Plan(frozenset({refused}), late)
     if known.done or known.late:
         return Plan(writes=False) if known.result == result else no("already_decided")

@@ -114,7 +114,7 @@ def start(world: Reference, authority: Authority, key: str, into: str | None) ->
     def then(outcome: object) -> None:
         assert isinstance(outcome, int)
         for one in own.group(own.lead(key)):
-            one.started, one.into = outcome, into
+            one.started, one.into, one.by = outcome, into, own.incarnation
 
     return Plan(then=then)
 
@@ -131,7 +131,8 @@ def settle_message(
         late = refused in ENDED and known is not None and known.term
         if known is None or not late or known.late or known.outcome in final:
             return no(refused)
-        if own.running(key) and known.holding != authority.incarnation:
+        begun_since = known.by is not None and known.by == own.incarnation
+        if own.running(key) and (_carried(known, authority) or begun_since):
             return no(refused)
         return Plan(frozenset({refused}), run(lambda: setattr(known, "late", True)))
     if known is None or not own.running(key):
@@ -151,6 +152,12 @@ def settle_message(
             settle(own, one.key, outcome)
 
     return Plan(then=then)
+
+
+def _carried(known: Message, authority: Authority) -> bool:
+    """Say whether it was admitted to the term after this holding had ended."""
+    own = known.holding == authority.incarnation
+    return not own and authority.generation < known.generation
 
 
 def _inside(own: Owner, one: Message, lead: Message) -> bool:

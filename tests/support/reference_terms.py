@@ -59,6 +59,7 @@ def admit(
         one.term = own.term
         one.lead = None if each == key else key
         one.holding = own.incarnation
+        one.generation = own.generation
         one.old_bars.clear()
         if not goes_on:
             one.bars.clear()

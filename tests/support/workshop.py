@@ -1,7 +1,8 @@
 """Real processes for tests, forked from one that has everything imported already.
 
 A script runs in a process of its own, with a number, a start time and a death of its
-own, and costs no start of an interpreter. It has a ledger, and says and hears lines.
+own, and costs no start of an interpreter. It says and hears lines, by ``sys.stdout``
+and ``sys.stdin`` if it likes. A command of `tenure` is run likewise.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import traceback
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -24,26 +26,55 @@ from typing import Any
 
 from waiting import until
 
-__all__ = ["Hand", "hand", "serve"]
+__all__ = ["Hand", "command", "hand", "serve"]
 
 SUPPORT = Path(__file__).parent
 SERVE = "import sys; from workshop import serve; serve(int(sys.argv[1]))"
-NEEDED = ("recovering", "tenure_ledger.stores.postgres")
+NEEDED = (
+    "follow_stopping",
+    "gate_writer",
+    "racer",
+    "recovering",
+    "resume_host",
+    "stopping_gate",
+    "stopping_rebuild",
+    "stopping_recovery",
+    "stored",
+    "tenure_gate.cli.gate",
+    "tenure_gate.cli.rebuild",
+    "tenure_gate.cli.recover",
+    "tenure_ledger.stores.postgres",
+)
 """Imported before any fork, and not in each child."""
 BROKE = "it broke: "
+BEGIN = """
+from tenure import *
+from recovering import KID, PAYLOADS, SESSION as S
+ledger = open_ledger(url)
+LOOP = PAYLOADS["reaction_loop"]
+def begin(owner=S, agent="manager/1"):
+    held = ledger.claim(owner, agent, "host", first=First("m1", "human"))
+    ledger.start(held, "m1")
+    return held
+"""
+"""What a script begins with, unless its test says something else."""
+TENURE = """
+import runpy, sys
+try:
+    runpy.run_module("tenure", run_name="__main__", alter_sys=True)
+except SystemExit as ended:
+    tell(ended.code)
+"""
 
 
 class Hand:
     """A process that runs a script beside the test."""
 
-    def __init__(self, url: str, script: str) -> None:
-        ours, its = socket.socketpair()
-        job = json.dumps({"url": url, "script": dedent(script)}).encode()
+    def __init__(self, url: str, script: str, begin: str = BEGIN) -> None:
+        self._socket, its = socket.socketpair()
         with its:
-            workshop = _workshop(os.getpid())
-            socket.send_fds(workshop, [job], [its.fileno()])
-        self._line = ours.makefile("rw", encoding="utf-8")
-        ours.close()
+            _ask(begin + dedent(script), [url], [its.fileno()] * 2)
+        self._line = self._socket.makefile("rw", encoding="utf-8")
         self.pid = int(self.hear())
 
     def hear(self) -> str:
@@ -61,16 +92,17 @@ class Hand:
         self._line.flush()
 
     def end(self) -> list[str]:
-        """Let it run to its end and return what else it said."""
-        self._line.flush()
-        said = [*iter(self.hear, "")]
+        """Let it run to its end, hearing no more; return what else it said."""
+        self._socket.shutdown(socket.SHUT_WR)
+        said = self._rest()
         self._gone()
         return said
 
-    def kill(self) -> None:
-        """Kill it as `kill -9` does; return when it is not there any more."""
+    def kill(self) -> list[str]:
+        """Kill it as `kill -9` does; return, when it is gone, what else it had said."""
         os.kill(self.pid, signal.SIGKILL)
         self._gone()
+        return self._rest()
 
     @property
     def runs(self) -> bool:
@@ -80,21 +112,49 @@ class Hand:
     def close(self) -> None:
         """Kill it if it still runs, and hang up."""
         if self.runs:
-            self.kill()
+            os.kill(self.pid, signal.SIGKILL)
+            self._gone()
         self._line.close()
+        self._socket.close()
+
+    def _rest(self) -> list[str]:
+        return [*iter(self.hear, "")]
 
     def _gone(self) -> None:
         until(lambda: not self.runs)
 
 
 @contextmanager
-def hand(url: str, script: str) -> Generator[Hand]:
-    """Run a script with a ledger of this URL in another process."""
-    running = Hand(url, script)
+def hand(url: str, script: str, begin: str = BEGIN) -> Generator[Hand]:
+    """Run a script in another process; it is begun with a ledger of this URL."""
+    running = Hand(url, script, begin)
     try:
         yield running
     finally:
         running.close()
+
+
+def command(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a command of `tenure` as `python -m tenure` does."""
+    ours, its = socket.socketpair()
+    with ours, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        with its:
+            fds = [its.fileno(), out.fileno(), err.fileno()]
+            _ask(TENURE, arguments, fds)
+        ours.shutdown(socket.SHUT_WR)
+        with ours.makefile(encoding="utf-8") as line:
+            _, ended = line.read().splitlines()
+        for file in (out, err):
+            file.seek(0)
+        said, complained = (file.read().decode() for file in (out, err))
+    assert not ended.startswith(BROKE), ended.replace("\\n", "\n")
+    return subprocess.CompletedProcess(arguments, int(ended), said, complained)
+
+
+def _ask(script: str, arguments: Sequence[str], fds: Sequence[int]) -> None:
+    """Let a process run the script; ``fds``: its line and input, output, complaints."""
+    job = [script, arguments, {**os.environ}]
+    socket.send_fds(_workshop(os.getpid()), [json.dumps(job).encode()], fds)
 
 
 @cache
@@ -124,51 +184,53 @@ def serve(number: int) -> None:
         importlib.import_module(name)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     with socket.socket(fileno=number) as asked:
-        for job, its in _jobs(asked):
+        for job, fds in _jobs(asked):
             if not os.fork():
                 asked.close()
-                _work(job, its)
-            os.close(its)
+                _work(job, fds)
+            for fd in fds:
+                os.close(fd)
 
 
-def _jobs(asked: socket.socket) -> Iterator[tuple[dict[str, str], int]]:
+def _jobs(asked: socket.socket) -> Iterator[tuple[Any, list[int]]]:
     while True:
-        data, fds, _, _ = socket.recv_fds(asked, 1 << 17, 1)
+        data, fds, _, _ = socket.recv_fds(asked, 1 << 17, 3)
         if not data:
             return
-        yield json.loads(data), fds[0]
+        yield json.loads(data), fds
 
 
-def _work(job: dict[str, str], its: int) -> None:
+def _work(job: tuple[str, list[str], dict[str, str]], fds: list[int]) -> None:
     """Run the script, and end without a word to the process it was forked from."""
+    script, arguments, environment = job
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    line = open(its, "r+b", buffering=0)  # noqa: SIM115  it ends with us
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    os.environ.clear()
+    os.environ.update(environment)
+    sys.argv = ["-c", *arguments]
+    for number, fd in enumerate(fds):
+        os.dup2(fd, number)
+
+    def tell(what: object) -> None:
+        os.write(fds[0], f"{what}\n".encode())
 
     def say(*words: object) -> None:
-        line.write((" ".join(str(word) for word in words) + "\n").encode())
+        sys.stdout.write(" ".join(map(str, words)) + "\n")
+        sys.stdout.flush()
 
     def hear() -> str:
-        return line.readline().decode().rstrip("\n")
+        return sys.stdin.readline().rstrip("\n")
 
-    code = 1
+    names = {"url": arguments[0], "tell": tell, "say": say, "hear": hear}
+    status = 1
     try:
-        say(os.getpid())
-        names: dict[str, Any] = {"url": job["url"], "say": say, "hear": hear}
-        exec(compile(BEGIN + job["script"], "script", "exec"), names)  # noqa: S102
-        code = 0
+        tell(os.getpid())
+        exec(compile(script, "script", "exec"), names)  # noqa: S102
+        sys.stdout.flush()
+        status = 0
+    except SystemExit as ended:
+        status = 1 if ended.code else 0
     except BaseException:  # noqa: BLE001  whatever it is, the test is told
-        say(BROKE + traceback.format_exc().replace("\n", "\\n"))
+        tell(BROKE + traceback.format_exc().replace("\n", "\\n"))
     finally:
-        os._exit(code)
-
-
-BEGIN = """
-from tenure import *
-from recovering import KID, PAYLOADS, SESSION as S
-ledger = open_ledger(url)
-LOOP = PAYLOADS["reaction_loop"]
-def begin(owner=S, agent="manager/1"):
-    held = ledger.claim(owner, agent, "host", first=First("m1", "human"))
-    ledger.start(held, "m1")
-    return held
-"""
+        os._exit(status)  # which one, only a script that forks another can ask

@@ -18,6 +18,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     argparse itself raises `SystemExit(2)` for a command line it cannot read. A ledger
     that cannot be used is one line on the error stream, and status 2.
     """
+    reconfigure = getattr(sys.stdout, "reconfigure", None)
+    if reconfigure is not None:
+        # An id may have what the encoding of this output cannot say.
+        reconfigure(errors="backslashreplace")
     options, rest = _parser().parse_known_args(argv)
     run: Callable[[list[str]], int] = options.run
     try:

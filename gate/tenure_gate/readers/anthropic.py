@@ -29,12 +29,12 @@ from tenure_gate.readers.shapes import (
     is_plain_id,
     mark,
     optional_text,
+    role_of,
     said,
     text_of,
     vouched,
 )
 from tenure_ledger.errors import InvalidInput
-from tenure_ledger.values import kind_of
 
 __all__ = ["AnthropicReader"]
 
@@ -61,19 +61,10 @@ class AnthropicReader:
         if content is None:
             msg = "a message has no content"
             raise InvalidInput(msg)
-        match fields.get("role"):
-            case "user":
-                if isinstance(content, str) or not content:
-                    return "user"
-                return "tool" if all(map(_is_result, content)) else "user"
-            case "assistant":
-                return "assistant"
-            case "system":
-                return "system"
-            case other:
-                shown = repr(other)[:40] if isinstance(other, str) else kind_of(other)
-                msg = f"role must be user, assistant or system, not {shown}"
-                raise InvalidInput(msg)
+        role = role_of("role", fields.get("role"))
+        if role == "user" and content and not isinstance(content, str):
+            return "tool" if all(map(_is_result, content)) else "user"
+        return role
 
     def glance(self, message: Message) -> Said | None:
         """Say all of a message of the plainest shape at once; None: ask the methods.

@@ -23,11 +23,10 @@ from tenure_gate.readers.shapes import (
     mark,
     optional_text,
     pieces,
+    role_of,
     text_of,
     vouched,
 )
-from tenure_ledger.errors import InvalidInput
-from tenure_ledger.values import kind_of
 
 __all__ = ["OpenCodeReader"]
 
@@ -53,17 +52,7 @@ class OpenCodeReader:
         fields = fields_of("a message", message)
         info = fields_of("info", fields.get("info"))
         pieces("parts", fields.get("parts"))
-        match info.get("role"):
-            case "user":
-                return "user"
-            case "assistant":
-                return "assistant"
-            case "system":
-                return "system"
-            case other:
-                shown = repr(other)[:40] if isinstance(other, str) else kind_of(other)
-                msg = f"info.role must be user, assistant or system, not {shown}"
-                raise InvalidInput(msg)
+        return role_of("info.role", info.get("role"))
 
     def glance(self, message: Message) -> Said | None:
         """Say all of a message of the plainest shape at once; None: ask the methods.

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias, TypeGuard, cast
 
-from tenure_gate.readers.protocol import Human
+from tenure_gate.readers.protocol import Human, Role
 from tenure_ledger.errors import InvalidInput
 from tenure_ledger.values import ID_CHARACTERS_MAX, kind_of
 
@@ -21,6 +21,7 @@ __all__ = [
     "mark",
     "optional_text",
     "pieces",
+    "role_of",
     "said",
     "text_of",
     "vouched",
@@ -42,6 +43,21 @@ def fields_of(what: str, value: object) -> Fields:
         return cast("Fields", value)
     msg = f"{what} must be a dict, not {kind_of(value)}"
     raise InvalidInput(msg)
+
+
+def role_of(what: str, value: object) -> Role:
+    """Return one of the three roles that most formats know."""
+    match value:
+        case "user":
+            return "user"
+        case "assistant":
+            return "assistant"
+        case "system":
+            return "system"
+        case _:
+            shown = repr(value)[:40] if isinstance(value, str) else kind_of(value)
+            msg = f"{what} must be user, assistant or system, not {shown}"
+            raise InvalidInput(msg)
 
 
 def optional_text(what: str, value: object) -> str | None:

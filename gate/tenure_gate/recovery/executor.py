@@ -37,7 +37,6 @@ from tenure_ledger.ledger import Ledger
 from tenure_ledger.values import (
     Authority,
     ChatExecutionKey,
-    OwnerRef,
     check_authority,
     check_optional_id,
     kind_of,
@@ -65,7 +64,8 @@ async def execute_plan(
     """
     _check(ledger, plan, host)
     policy_version = check_optional_id("policy_version", policy_version)
-    run = _Execution(ledger, check_authority(authority), host, policy_version)
+    calls = CallSteps(ledger, check_authority(authority), host, policy_version)
+    run = _Execution(calls)
     await run.check()
     waits = [
         asyncio.ensure_future(run.calls.wait(step))
@@ -113,18 +113,10 @@ async def _all(waits: Sequence[asyncio.Future[None]]) -> None:
 class _Execution:
     """One run over a plan."""
 
-    def __init__(
-        self,
-        ledger: Ledger,
-        authority: Authority,
-        host: ResumeHost,
-        policy_version: str | None,
-    ) -> None:
-        self.ledger = ledger
-        self.authority = authority
-        self.owner: OwnerRef = authority.owner
-        self.host = host
-        self.calls = CallSteps(ledger, authority, host, policy_version)
+    def __init__(self, calls: CallSteps) -> None:
+        self.calls = calls
+        self.ledger, self.host = calls.ledger, calls.host
+        self.authority, self.owner = calls.authority, calls.owner
 
     async def check(self) -> None:
         """Return if the authority may act, else raise its refusal."""

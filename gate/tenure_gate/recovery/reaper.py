@@ -11,7 +11,7 @@ from tenure_gate.recovery.results import (
     Skipped,
     left_alone,
 )
-from tenure_ledger.decisions.work import blocked
+from tenure_ledger.decisions.fence import blocked
 from tenure_ledger.errors import Refused
 from tenure_ledger.folds.stream import State
 from tenure_ledger.values import Evidence, OwnerRef, check_id, kind_of

@@ -21,9 +21,9 @@ from tenure_gate.recovery.results import (
     left_alone,
 )
 from tenure_gate.recovery.telling import told_ended, told_live
+from tenure_ledger.decisions.fence import blocked
 from tenure_ledger.decisions.lineage import line
 from tenure_ledger.decisions.recovering.command import Answers
-from tenure_ledger.decisions.work import blocked
 from tenure_ledger.errors import InvalidInput, Refused
 from tenure_ledger.folds.stream import State
 from tenure_ledger.methods.recovering import Seen, Settlement

@@ -10,18 +10,9 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from tenure_ledger import events as e
+from tenure_ledger.decisions.fence import blocked, fence, unclaimed
 from tenure_ledger.decisions.live import admitted, refuse_settled
-from tenure_ledger.decisions.work import (
-    At,
-    Context,
-    Decided,
-    States,
-    Work,
-    blocked,
-    fence,
-    made,
-    unclaimed,
-)
+from tenure_ledger.decisions.work import At, Context, Decided, States, Work, made
 from tenure_ledger.errors import (
     AlreadyDecided,
     AlreadyStripped,

@@ -5,17 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tenure_ledger import events as e
+from tenure_ledger.decisions.fence import blocked, unfenced
 from tenure_ledger.decisions.live import no_message
 from tenure_ledger.decisions.upkeep import descendants
-from tenure_ledger.decisions.work import (
-    At,
-    Context,
-    Decided,
-    States,
-    Work,
-    blocked,
-    unfenced,
-)
+from tenure_ledger.decisions.work import At, Context, Decided, States, Work
 from tenure_ledger.errors import OwnerEnded, Rejection, refuse
 from tenure_ledger.folds.executions import Execution
 from tenure_ledger.folds.recovery import CANCELLING

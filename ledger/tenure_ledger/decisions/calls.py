@@ -6,8 +6,9 @@ import hashlib
 from typing import NamedTuple
 
 from tenure_ledger import events as e
-from tenure_ledger.decisions.approvals import usable
+from tenure_ledger.decisions.approved import usable
 from tenure_ledger.decisions.executions import start
+from tenure_ledger.decisions.fence import fence
 from tenure_ledger.decisions.late import add_late, late_call, no_call
 from tenure_ledger.decisions.live import open_execution
 from tenure_ledger.decisions.work import (
@@ -18,7 +19,6 @@ from tenure_ledger.decisions.work import (
     Decided,
     States,
     Work,
-    fence,
 )
 from tenure_ledger.errors import (
     AlreadyDecided,

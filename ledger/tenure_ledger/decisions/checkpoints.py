@@ -6,21 +6,14 @@ from typing import NamedTuple
 
 from tenure_ledger import events as e
 from tenure_ledger.decisions.executions import start
+from tenure_ledger.decisions.fence import fence
 from tenure_ledger.decisions.live import (
     live_execution,
     live_executions,
     open_execution,
     refuse_settled,
 )
-from tenure_ledger.decisions.work import (
-    At,
-    Body,
-    Context,
-    Decided,
-    States,
-    Work,
-    fence,
-)
+from tenure_ledger.decisions.work import At, Body, Context, Decided, States, Work
 from tenure_ledger.errors import InvalidInput, Rejection, StaleCheckpoint, refuse
 from tenure_ledger.folds.recovery import Checkpoint
 from tenure_ledger.folds.stream import State

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from tenure_ledger import events as e
+from tenure_ledger.decisions.fence import blocked, fence
 from tenure_ledger.decisions.grants import (
     Grant,
     check_grant,
@@ -16,15 +17,7 @@ from tenure_ledger.decisions.grants import (
     why_not_new,
 )
 from tenure_ledger.decisions.lineage import known_line
-from tenure_ledger.decisions.work import (
-    At,
-    Context,
-    Decided,
-    States,
-    Work,
-    blocked,
-    fence,
-)
+from tenure_ledger.decisions.work import At, Context, Decided, States, Work
 from tenure_ledger.errors import InvalidInput, NotFound, Rejection, refuse
 from tenure_ledger.folds.ownership import Ownership
 from tenure_ledger.folds.stream import State

@@ -167,14 +167,11 @@ def _disputed(states: States, stream: str) -> set[str]:
 
 
 def _told_above(states: States, command: Command) -> bool:
-    """Say whether what is late is told above: its owner came to its end."""
+    """Say whether what is late is told above."""
     state = states.get(command.owner.stream)
-    return (
-        isinstance(command, _LATE)
-        and state is not None
-        and state.ownership.status == "terminal"
-        and state.ownership.parent is not None
-    )
+    if state is None or not isinstance(command, _LATE):
+        return False
+    return state.ownership.told_above
 
 
 def _above(states: States, owner: OwnerRef) -> set[str]:

@@ -166,13 +166,13 @@ def _close_calls(work: Work, owner: OwnerRef, envelope: Envelope) -> list[e.Fact
 def close_call(
     work: Work, owner: OwnerRef, envelope: Envelope, call: Call
 ) -> list[e.Fact]:
-    """Close a call without a result; return the fact of one that may have run."""
+    """Close a call; return the fact of one that may have run, with no late result."""
     outcome: e.CallOutcome = "outcome_unknown" if call.dispatched else "never_started"
     closed = e.ToolCallClosed(
         **envelope, key=call.key, call_id=call.call_id, outcome=outcome
     )
     work.add(owner.stream, closed)
-    if not call.dispatched:
+    if not call.dispatched or call.late:
         return []
     return [
         e.Fact(

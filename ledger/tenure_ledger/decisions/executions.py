@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal, NamedTuple
 
 from tenure_ledger import events as e
+from tenure_ledger.decisions.fence import fence
 from tenure_ledger.decisions.late import late_outcome
 from tenure_ledger.decisions.live import (
     admitted,
@@ -12,15 +13,7 @@ from tenure_ledger.decisions.live import (
     open_execution,
     refuse_settled,
 )
-from tenure_ledger.decisions.work import (
-    At,
-    Context,
-    Decided,
-    States,
-    Work,
-    fence,
-    made,
-)
+from tenure_ledger.decisions.work import At, Context, Decided, States, Work, made
 from tenure_ledger.errors import InvalidInput, NotAdmitted, Rejection, refuse
 from tenure_ledger.folds.executions import Execution
 from tenure_ledger.folds.stream import State

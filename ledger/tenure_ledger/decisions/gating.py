@@ -10,21 +10,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tenure_ledger import events as e
+from tenure_ledger.decisions.fence import fence, unclaimed, unfenced
 from tenure_ledger.decisions.live import (
     admitted,
     open_execution,
     waiting_notices,
 )
-from tenure_ledger.decisions.work import (
-    At,
-    Context,
-    Decided,
-    States,
-    Work,
-    fence,
-    unclaimed,
-    unfenced,
-)
+from tenure_ledger.decisions.work import At, Context, Decided, States, Work
 from tenure_ledger.errors import (
     FencedOut,
     InvalidInput,

@@ -18,8 +18,9 @@ from tenure_ledger.decisions.ending import (
     end_things,
     release,
 )
+from tenure_ledger.decisions.fence import blocked
 from tenure_ledger.decisions.live import live_executions
-from tenure_ledger.decisions.work import Decided, Granted, Work, blocked
+from tenure_ledger.decisions.work import Decided, Granted, Work
 from tenure_ledger.errors import (
     AgentIsBound,
     InvalidInput,

@@ -9,17 +9,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tenure_ledger import events as e
+from tenure_ledger.decisions.fence import unfenced
 from tenure_ledger.decisions.live import admitted, no_message
 from tenure_ledger.decisions.notices import tell_late
-from tenure_ledger.decisions.work import (
-    At,
-    Body,
-    Context,
-    Decided,
-    States,
-    Work,
-    unfenced,
-)
+from tenure_ledger.decisions.work import At, Body, Context, Decided, States, Work
 from tenure_ledger.errors import (
     AlreadyDecided,
     FencedOut,
@@ -32,6 +25,7 @@ from tenure_ledger.errors import (
 )
 from tenure_ledger.folds.effects import Call
 from tenure_ledger.folds.executions import Execution
+from tenure_ledger.folds.ownership import Ownership
 from tenure_ledger.folds.stream import State
 from tenure_ledger.values import Authority, OwnerRef
 
@@ -164,9 +158,23 @@ def late_call(
     if known is None or not _ended(refusal) or known.completed:
         return refusal
     owner = authority.owner
+    if not known.late and _of_live_holding(work.state(owner).ownership, known):
+        return refusal
     author = authority.agent_id or owner.owner_id
     at = known.late or add_late(work, owner, known, author, result)
     return _kept(work, refusal, at)
+
+
+def _of_live_holding(own: Ownership, known: Call) -> bool:
+    """Say whether the live holding dispatched the call, or may do it yet.
+
+    Whoever held before knows nothing of it: what it says would be taken for the result
+    of a call that ran once, or never.
+    """
+    holding = own.holding
+    if not (own.live and known.open) or holding is None:
+        return False
+    return not 0 < known.dispatched < holding.granted
 
 
 def late_outcome(
@@ -186,8 +194,7 @@ def late_outcome(
         return refusal
     owner = authority.owner
     own = work.state(owner).ownership
-    if admitted(own, known) and known.incarnation != authority.incarnation:
-        # It is the live term's own work now.
+    if not known.late and _at_work_since(own, known, authority):
         return refusal
     at = known.late
     if not at:
@@ -198,6 +205,19 @@ def late_outcome(
         at = work.add(owner.stream, event)
         tell_late(work, owner, event, at)
     return _kept(work, refusal, at)
+
+
+def _at_work_since(own: Ownership, known: Execution, authority: Authority) -> bool:
+    """Say whether the message was carried over, or begun, after this holding ended.
+
+    It is the work of who holds the owner now. A restart goes on with what it finds.
+    """
+    holding = own.holding
+    if not admitted(own, known) or holding is None:
+        return False
+    carried = known.incarnation != authority.incarnation
+    carried = carried and authority.generation < known.generation
+    return carried or known.started > holding.granted
 
 
 def _ended(refusal: Rejection) -> bool:

@@ -99,10 +99,10 @@ def tell_late(
     """Issue the notice of a late result, which is on record at version ``at``.
 
     One for each, by its version: a generation may leave several behind. What became
-    known of an owner that ended is told above it, where its end was told.
+    known of an owner that ended, or of a thing, is told above it, as its end was.
     """
     to = owner
-    if work.state(owner).ownership.status == "terminal":
+    if work.state(owner).ownership.told_above:
         to = listener(work.states, owner)
     known = work.state(owner).executions.by_key.get(late.key)
     kind = _NO_OUTPUT.get(late.outcome or "", "output_completed")

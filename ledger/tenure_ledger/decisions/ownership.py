@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+from tenure_ledger.decisions.fence import blocked, blocked_or_unclaimed, fence
 from tenure_ledger.decisions.grants import (
     Grant,
     append_grant,
@@ -17,16 +18,7 @@ from tenure_ledger.decisions.grants import (
     refuse_live,
     why_not_new,
 )
-from tenure_ledger.decisions.work import (
-    Context,
-    Decided,
-    Granted,
-    States,
-    Work,
-    blocked,
-    fence,
-    unclaimed,
-)
+from tenure_ledger.decisions.work import Context, Decided, Granted, States, Work
 from tenure_ledger.errors import InvalidInput, OwnerEnded, Rejection, refuse
 from tenure_ledger.values import Authority, First, OwnerRef
 
@@ -109,9 +101,7 @@ def decide_succeed(
     owner = command.owner
     state = states[owner.stream]
     own = state.ownership
-    refusal = blocked(state, owner)
-    if refusal is None and own.status == "absent":
-        refusal = unclaimed(owner)
+    refusal = blocked_or_unclaimed(state, owner)
     if refusal is not None:
         return refusal
     if own.live:

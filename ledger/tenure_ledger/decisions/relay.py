@@ -14,17 +14,9 @@ from tenure_ledger.decisions.ending import (
     default_boundary,
     release,
 )
+from tenure_ledger.decisions.fence import fence, unfenced
 from tenure_ledger.decisions.live import live_execution, refuse_settled
-from tenure_ledger.decisions.work import (
-    At,
-    Body,
-    Context,
-    Decided,
-    States,
-    Work,
-    fence,
-    unfenced,
-)
+from tenure_ledger.decisions.work import At, Body, Context, Decided, States, Work
 from tenure_ledger.errors import (
     AlreadyDecided,
     InvalidInput,

@@ -11,15 +11,8 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from tenure_ledger import events as e
-from tenure_ledger.decisions.work import (
-    At,
-    Context,
-    Decided,
-    Envelope,
-    States,
-    Work,
-    stopped,
-)
+from tenure_ledger.decisions.fence import stopped
+from tenure_ledger.decisions.work import At, Context, Decided, Envelope, States, Work
 from tenure_ledger.errors import InvalidInput, Rejection, refuse
 from tenure_ledger.values import RESTORED, OwnerRef
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from tenure_ledger import events as e
 from tenure_ledger.decisions import notices
 from tenure_ledger.decisions.admission import admit_first
+from tenure_ledger.decisions.fence import blocked_or_unclaimed
 from tenure_ledger.decisions.grants import (
     Grant,
     check_grant,
@@ -19,14 +20,7 @@ from tenure_ledger.decisions.grants import (
     why_not_new,
 )
 from tenure_ledger.decisions.restart import drop_settled, settle_restart
-from tenure_ledger.decisions.work import (
-    Context,
-    Decided,
-    States,
-    Work,
-    blocked,
-    unclaimed,
-)
+from tenure_ledger.decisions.work import Context, Decided, States, Work
 from tenure_ledger.errors import (
     FencedOut,
     InvalidInput,
@@ -61,9 +55,7 @@ def decide_take_over(
     owner = command.owner
     state = states[owner.stream]
     own = state.ownership
-    refusal = blocked(state, owner)
-    if refusal is None and own.status == "absent":
-        refusal = unclaimed(owner)
+    refusal = blocked_or_unclaimed(state, owner)
     if refusal is not None:
         return refusal
     work = Work(states, context)

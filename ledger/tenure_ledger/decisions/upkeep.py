@@ -6,17 +6,9 @@ from typing import NamedTuple
 
 from tenure_ledger import events as e
 from tenure_ledger.decisions.ending import close_term, release
+from tenure_ledger.decisions.fence import blocked, newer, unfenced
 from tenure_ledger.decisions.grants import bindable
-from tenure_ledger.decisions.work import (
-    At,
-    Context,
-    Decided,
-    States,
-    Work,
-    blocked,
-    newer,
-    unfenced,
-)
+from tenure_ledger.decisions.work import At, Context, Decided, States, Work
 from tenure_ledger.errors import (
     InvalidInput,
     NotFound,

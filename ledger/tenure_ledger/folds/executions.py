@@ -2,7 +2,7 @@
 
 An absorbed key shares admission, start and settle of the execution that absorbed it, so
 these facts are written to every record they concern: each record is whole by itself.
-Source of the rules: design sections 4, 5 and 6.
+`admitting` and `progress` are the folds. Source of the rules: design sections 4 to 6.
 """
 
 from __future__ import annotations
@@ -12,35 +12,22 @@ from datetime import datetime
 from immutables import Map
 from msgspec.structs import replace
 
-from tenure_ledger.events import (
-    AuthorityRevoked,
-    Event,
-    ExecutionAdmitted,
-    ExecutionSettled,
-    ExecutionStarted,
-    LateResult,
-    OutputStarted,
-    OwnerTerminated,
-    RetirementCut,
-    SettleOutcome,
-    StaleRequestStripped,
-    StripVerdict,
-    SubmissionAccepted,
-)
-from tenure_ledger.folds.judgement import (
-    APPLY,
-    DUPLICATE,
-    Judgement,
-    Rule,
-    Rules,
-    Value,
-    always,
-    without,
-)
+from tenure_ledger.events import SettleOutcome, StripVerdict
+from tenure_ledger.folds.judgement import Value
 from tenure_ledger.folds.ownership import Ownership
 from tenure_ledger.values import Origin
 
-__all__ = ["HUMAN", "RULES", "Execution", "Executions", "conflicting"]
+__all__ = [
+    "HUMAN",
+    "AtWork",
+    "Execution",
+    "Executions",
+    "conflicting",
+    "known_as",
+    "live",
+    "sharing",
+    "updated",
+]
 
 HUMAN: frozenset[str] = frozenset({"human", "human_successor_root"})
 
@@ -121,7 +108,7 @@ class Executions(Value, frozen=True):
         return [self.by_key[key] for key, _ in order]
 
 
-def _live(own: Ownership, known: Execution) -> bool:
+def live(own: Ownership, known: Execution) -> bool:
     """Say whether it is admitted to the live term."""
     return own.running and known.admitted > 0 and known.term == own.term
 
@@ -131,160 +118,17 @@ def conflicting(first: str | None, second: str | None) -> bool:
     return first is not None and second is not None and first != second
 
 
-def _judge_accept(
-    _own: object, state: Executions, event: SubmissionAccepted
-) -> Judgement:
-    known = state.by_key.get(event.key)
-    if known is None:
-        return APPLY
-    if conflicting(known.digest, event.content_digest):
-        return known.known or known.stripped
-    return DUPLICATE if known.accepted else APPLY
-
-
-def _judge_admit(
-    own: Ownership, state: Executions, event: ExecutionAdmitted
-) -> Judgement:
-    if not own.running:
-        return own.ended
-    known = state.by_key.get(event.key)
-    if known is not None:
-        if conflicting(known.digest, event.content_digest):
-            return known.known or known.stripped
-        if _live(own, known) and not known.absorbed_by:
-            same = known.absorbed == event.absorbed
-            return DUPLICATE if same else known.admitted
-    for key in (event.key, *event.absorbed):
-        used = state.by_key.get(key)
-        if used is not None and (used.started or not used.open):
-            return used.settled or used.stripped or used.started
-    return APPLY
-
-
-def _judge_start(
-    own: Ownership, state: Executions, event: ExecutionStarted
-) -> Judgement:
-    known = state.by_key.get(event.key)
-    if known is not None and known.started:
-        return DUPLICATE
-    return _judge_progress(own, known)
-
-
-def _judge_output(own: Ownership, state: Executions, event: OutputStarted) -> Judgement:
-    known = state.by_key.get(event.key)
-    if known is not None and known.output:
-        return DUPLICATE
-    return _judge_progress(own, known)
-
-
-def _judge_progress(own: Ownership, known: Execution | None) -> Judgement:
-    if known is None:
-        return 0
-    if known.settled or not _live(own, known):
-        return known.settled or own.ended or known.admitted
-    return APPLY
-
-
-def _judge_settle(
-    _own: object, state: Executions, event: ExecutionSettled
-) -> Judgement:
-    known = state.by_key.get(event.key)
-    if known is None:
-        return 0
-    if not known.settled:
-        return APPLY
-    return DUPLICATE if known.outcome == event.outcome else known.settled
-
-
-def _judge_strip(
-    own: Ownership, state: Executions, event: StaleRequestStripped
-) -> Judgement:
-    known = state.by_key.get(event.key)
-    if known is None:
-        return APPLY
-    if known.stripped:
-        return DUPLICATE
-    return known.admitted if _live(own, known) else APPLY
-
-
-def _judge_late(_own: object, state: Executions, event: LateResult) -> Judgement:
-    if event.call_id is not None:
-        return APPLY
-    known = state.by_key.get(event.key)
-    if known is None:
-        return 0
-    return DUPLICATE if known.late else APPLY
-
-
-def _known(state: Executions, key: str) -> Execution:
+def known_as(state: Executions, key: str) -> Execution:
+    """Return what is known of the key: nothing yet, if need be."""
     return state.by_key.get(key) or Execution(key)
 
 
-def _update(state: Executions, known: Execution) -> Executions:
+def updated(state: Executions, known: Execution) -> Executions:
+    """Put one execution in the place of what was known of it."""
     return replace(state, by_key=state.by_key.set(known.key, known))
 
 
-def _accept(
-    _own: object, state: Executions, version: int, event: SubmissionAccepted
-) -> Executions:
-    known = _known(state, event.key)
-    known = replace(
-        known,
-        accepted=known.accepted or version,
-        since=known.since if event.key in state.open else version,
-        sender=known.sender if known.sender is not None else event.sender,
-        digest=known.digest if known.digest is not None else event.content_digest,
-        human=known.human or event.vouched_human,
-        known_at=known.known_at or event.recorded_at,
-    )
-    opened = state.open if event.key in state.open else _opened(state, known, version)
-    return replace(state, by_key=state.by_key.set(event.key, known), open=opened)
-
-
-def _opened(state: Executions, known: Execution, version: int) -> Map[str, int]:
-    return state.open.set(known.key, version) if known.open else state.open
-
-
-def _admit(
-    own: Ownership, state: Executions, version: int, event: ExecutionAdmitted
-) -> Executions:
-    holding = own.holding
-    by_key, opened = state.by_key, state.open
-    for key in (event.key, *event.absorbed):
-        known = by_key.get(key) or Execution(key)
-        goes_on = key in state.open
-        known = replace(
-            known,
-            admitted=version,
-            since=max(known.since, own.term_version) if goes_on else version,
-            term=own.term,
-            generation=event.generation,
-            incarnation=holding.incarnation if holding else None,
-            absorbed_by=None if key == event.key else event.key,
-            known_at=known.known_at or event.recorded_at,
-            admitted_at=event.recorded_at,
-        )
-        if key == event.key:
-            known = replace(
-                known,
-                origin=event.origin,
-                sender=known.sender if known.sender is not None else event.sender,
-                digest=known.digest
-                if known.digest is not None
-                else event.content_digest,
-                human=known.human or event.origin in HUMAN,
-                absorbed=event.absorbed,
-            )
-        by_key = by_key.set(key, known)
-        if known.open and key not in opened:
-            opened = opened.set(key, version)
-    at_work = state.at_work
-    if at_work.term != own.term:
-        at_work = AtWork(own.term, event.key)
-    return replace(state, by_key=by_key, open=opened, at_work=at_work)
-
-
-def _sharing(state: Executions, known: Execution) -> list[Execution]:
+def sharing(state: Executions, known: Execution) -> list[Execution]:
     """Return the execution and all open ones that it absorbed."""
     if not known.absorbed:
         return [known]
@@ -293,110 +137,3 @@ def _sharing(state: Executions, known: Execution) -> list[Execution]:
         known,
         *(one for one in shared if one and one.open and one.absorbed_by == known.key),
     ]
-
-
-def _start(
-    own: Ownership, state: Executions, version: int, event: ExecutionStarted
-) -> Executions:
-    by_key = state.by_key
-    for known in _sharing(state, _known(state, event.key)):
-        now = replace(
-            known, started=version, started_at=event.recorded_at, into=event.into
-        )
-        by_key = by_key.set(known.key, now)
-    taken = state.taken
-    if event.into is not None:
-        taken = taken.set(event.into, (*taken.get(event.into, ()), event.key))
-    return replace(
-        state,
-        by_key=by_key,
-        last_started=by_key.get(event.key),
-        taken=taken,
-        at_work=AtWork(own.term, event.into or event.key, started=True),
-    )
-
-
-def _settle(
-    _own: object, state: Executions, version: int, event: ExecutionSettled
-) -> Executions:
-    by_key, opened = state.by_key, state.open
-    for known in _sharing(state, _known(state, event.key)):
-        now = replace(
-            known,
-            settled=version,
-            outcome=event.outcome,
-            ended_at=known.ended_at or event.recorded_at,
-        )
-        by_key = by_key.set(known.key, now)
-        opened = without(opened, known.key)
-    return replace(state, by_key=by_key, open=opened)
-
-
-def _output(
-    _own: object, state: Executions, version: int, event: OutputStarted
-) -> Executions:
-    return _update(state, replace(_known(state, event.key), output=version))
-
-
-def _strip(
-    _own: object, state: Executions, version: int, event: StaleRequestStripped
-) -> Executions:
-    known = _known(state, event.key)
-    known = replace(
-        known,
-        stripped=version,
-        verdict=event.verdict,
-        known_at=known.known_at or event.recorded_at,
-        ended_at=known.ended_at or event.recorded_at,
-    )
-    return replace(
-        state,
-        by_key=state.by_key.set(event.key, known),
-        open=without(state.open, event.key),
-    )
-
-
-def _late(
-    _own: object, state: Executions, version: int, event: LateResult
-) -> Executions:
-    if event.call_id is not None:
-        return state
-    return _update(state, replace(_known(state, event.key), late=version))
-
-
-def _end_term(
-    _own: object, state: Executions, _version: int, _event: Event
-) -> Executions:
-    """Forget what was only admitted: it ends with its term, and so does what it took.
-
-    What it had absorbed and a person sent is carried over by itself.
-    """
-    by_key, opened = state.by_key, state.open
-    for key in state.open:
-        ended = by_key[key]
-        if ended.accepted:
-            continue
-        opened = opened.delete(key)
-        for one in _sharing(state, ended)[1:]:
-            by_key = by_key.set(one.key, replace(one, absorbed_by=None))
-    return replace(state, by_key=by_key, open=opened)
-
-
-def _revoke(
-    own: Ownership, state: Executions, version: int, event: AuthorityRevoked
-) -> Executions:
-    return _end_term(own, state, version, event) if event.ends_holding else state
-
-
-RULES: Rules[Executions] = {
-    SubmissionAccepted: Rule(_judge_accept, _accept),
-    ExecutionAdmitted: Rule(_judge_admit, _admit),
-    ExecutionStarted: Rule(_judge_start, _start),
-    OutputStarted: Rule(_judge_output, _output),
-    ExecutionSettled: Rule(_judge_settle, _settle),
-    StaleRequestStripped: Rule(_judge_strip, _strip),
-    LateResult: Rule(_judge_late, _late),
-    RetirementCut: Rule(always, _end_term),
-    OwnerTerminated: Rule(always, _end_term),
-    AuthorityRevoked: Rule(always, _revoke),
-}

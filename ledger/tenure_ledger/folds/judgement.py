@@ -1,10 +1,11 @@
 """What a fold says of one stored event before it applies it, and how.
 
-Each fold module has one shape: values, and ``RULES``: for each event that it knows one
-`Rule`. Its ``judge`` returns `APPLY`, `DUPLICATE` (the event is on record already: a
-no-op), or the version of the event that this one contradicts (0: nothing on record
-allows it). Its ``apply`` is total: it takes the event as true whatever ``judge`` said,
-which is how a quarantine keeps the later of two.
+Each fold has one shape: values, and ``RULES``: for each event that it knows one `Rule`;
+where it is long, the rules lie in modules that its docstring names. Its ``judge``
+returns `APPLY`, `DUPLICATE` (the event is on record already: a no-op), or the version
+of the event that this one contradicts (0: nothing on record allows it). Its ``apply``
+is total: it takes the event as true whatever ``judge`` said, which is how a quarantine
+keeps the later of two.
 """
 
 from __future__ import annotations

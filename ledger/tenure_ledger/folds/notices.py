@@ -13,6 +13,7 @@ from immutables import Map
 from msgspec.structs import replace
 
 from tenure_ledger.events import (
+    ExecutionAdmitted,
     ExecutionSettled,
     Fact,
     NoticeDelivered,
@@ -175,6 +176,19 @@ def _deliver(
     return Notices(state.by_id.set(event.notice, known), state.pending)
 
 
+def _absorbed(
+    _own: object, state: Notices, _version: int, event: ExecutionAdmitted
+) -> Notices:
+    """Hand on what a message was given to the execution that it is part of now."""
+    if not (state.pending and event.absorbed):
+        return state
+    by_id = state.by_id
+    for at in state.pending:
+        if by_id[at].key in event.absorbed:
+            by_id = by_id.set(at, replace(by_id[at], key=event.key))
+    return Notices(by_id, state.pending)
+
+
 def _settled(
     _own: object, state: Notices, version: int, event: ExecutionSettled
 ) -> Notices:
@@ -200,5 +214,6 @@ def _settled(
 RULES: Rules[Notices] = {
     NoticeIssued: Rule(_judge_issued, _issue),
     NoticeDelivered: Rule(_judge_delivered, _deliver),
+    ExecutionAdmitted: Rule(always, _absorbed),
     ExecutionSettled: Rule(always, _settled),
 }

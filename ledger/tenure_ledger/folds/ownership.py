@@ -158,6 +158,11 @@ class Ownership(Value, frozen=True):
         return not self.thing and (self.running or self.status == "cut")
 
     @property
+    def told_above(self) -> bool:
+        """Say whether what becomes known of it is told above: nobody reads it here."""
+        return self.parent is not None and (self.thing or self.status == "terminal")
+
+    @property
     def latest(self) -> int:
         """Version of what decided last about the holding."""
         return max(self.holding.granted if self.holding else 0, self.ended)

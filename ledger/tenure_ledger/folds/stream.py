@@ -18,12 +18,16 @@ from msgspec.structs import replace
 from tenure_ledger import events as e
 from tenure_ledger.codec import EVENTS
 from tenure_ledger.folds import (
+    admitting,
     agents,
+    approvals,
+    calls,
     effects,
     executions,
     notices,
     ownership,
     owning,
+    progress,
     recovery,
     relay,
 )
@@ -78,9 +82,9 @@ def fold(stream: str, history: Iterable[e.Recorded]) -> State:
 _PARTS: Mapping[str, Mapping[type[e.Event], Rule[Any]]] = {
     # First: what the other parts do with an event may depend on who holds after it.
     "ownership": owning.RULES,
-    "executions": executions.RULES,
+    "executions": {**admitting.RULES, **progress.RULES},
     "recovery": recovery.RULES,
-    "effects": effects.RULES,
+    "effects": {**calls.RULES, **approvals.RULES},
     "notices": notices.RULES,
     "relay": relay.RULES,
     "agent": agents.RULES,

@@ -9,7 +9,13 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import TypeVar
 
-from tenure_ledger.bodies import Json, body_digest, body_value, encode_body
+from tenure_ledger.bodies import (
+    Json,
+    body_digest,
+    body_value,
+    encode_body,
+    sound_body,
+)
 from tenure_ledger.decisions.work import (
     Asked,
     At,
@@ -114,14 +120,7 @@ class Methods:
 
 def stored_body(shell: Shell, owner: OwnerRef, digest: str) -> bytes | None:
     """Return a body as it was stored, None if it was erased; or raise `Corrupt`."""
-    data = shell.store.body(owner.stream, digest)
-    if data is not None and body_digest(data) != digest:
-        msg = (
-            f"the body {digest} of {owner} was changed in the store: restore it "
-            "from a backup"
-        )
-        raise Corrupt(msg)
-    return data
+    return sound_body(shell.store.body(owner.stream, digest), digest, owner)
 
 
 def odd(outcome: Outcome) -> Corrupt:

@@ -7,7 +7,7 @@ from threading import Event
 
 from tenure_ledger.bodies import Json
 from tenure_ledger.codec import decode
-from tenure_ledger.decisions.work import fence
+from tenure_ledger.decisions.fence import fence
 from tenure_ledger.errors import InvalidInput
 from tenure_ledger.events import Recorded
 from tenure_ledger.folds.effects import Approval

@@ -29,12 +29,13 @@ from tenure_ledger.stores.postgres_reading import (
 )
 from tenure_ledger.stores.postgres_recorder import Recorder
 from tenure_ledger.stores.postgres_schema import (
+    Identity,
     adopt,
     check_may_adopt,
     exists,
     go_above,
     grants,
-    is_same,
+    look_again,
     missing,
     prepare,
 )
@@ -89,6 +90,8 @@ class PostgresStore:
         self._pulse = Pulse(self._run, lambda: self._pool.opened)
         self._setup_lock = threading.Lock()
         self._prepared = False
+        self._opened: Identity | None = None
+        """The ledger that was found at first, and that it is from then on."""
         self._copied = False
         self._restoring = False
         self._closed = False
@@ -191,11 +194,11 @@ class PostgresStore:
     @contextmanager
     def snapshot(self) -> Generator[Reading]:
         """Return what is durable now, to be read at leisure; no writer waits for it."""
-        with self._reader() as wire:
-            begin_reading(wire)
-            try:
-                yield Reading(wire, self._tables, self._place.name)
-            finally:
+        wire = self._with_wire(begin_reading, lends=True)
+        try:
+            yield Reading(wire, self._tables, self._place.name)
+        finally:
+            with self._given_back(wire):
                 if not wire.broken:
                     wire.run([Call("ROLLBACK")], monotonic() + READ_SECONDS)
                     wire.in_transaction = False
@@ -234,7 +237,7 @@ class PostgresStore:
             with self._lent() as wire:
                 deadline = monotonic() + READ_SECONDS
                 check_may_adopt(wire, self._place, deadline)
-                go_above(wire, deadline)
+                go_above(wire, self._place, deadline)
         self._restoring = True
         try:
             yield
@@ -279,34 +282,39 @@ class PostgresStore:
             lambda wire: answered(wire, calls, self.path, READ_SECONDS)
         )
 
-    def _with_wire(self, read: Callable[[Wire], T]) -> T:
-        """Read on one connection; from the beginning on another if it was cut."""
+    def _with_wire(self, read: Callable[[Wire], T], *, lends: bool = False) -> T:
+        """Read on one connection; from the beginning on another if it was cut.
+
+        ``lends``: what was read goes on with the connection, and gives it back.
+        """
         self._ready(_SETUP_SECONDS)
         deadline = monotonic() + READ_SECONDS
         while True:
-            wire = self._pool.take(deadline)
+            wire, lent = self._pool.take(deadline), False
             try:
-                return read(wire)
+                answer = read(wire)
             except (ServerError, ConnectionLost) as error:
                 silent = isinstance(error, NoAnswer)
                 if silent or not wire.broken or monotonic() >= deadline:
                     raise translate(error, self._place.name) from error
+            else:
+                lent = lends
+                return answer
             finally:
-                self._pool.give(wire)
-
-    @contextmanager
-    def _reader(self) -> Generator[Wire]:
-        """Lend a connection to a schema that is ready."""
-        self._ready(_SETUP_SECONDS)
-        with self._lent() as wire:
-            yield wire
+                if not lent:
+                    self._pool.give(wire)
 
     @contextmanager
     def _lent(self) -> Generator[Wire]:
         """Lend a connection; one that something went wrong with is closed."""
         wire = self._pool.take(monotonic() + READ_SECONDS)
-        try:
+        with self._given_back(wire):
             yield wire
+
+    @contextmanager
+    def _given_back(self, wire: Wire) -> Generator[None]:
+        try:
+            yield
         except (ServerError, ConnectionLost) as error:
             raise translate(error, self._place.name) from error
         finally:
@@ -335,11 +343,14 @@ class PostgresStore:
 
     def _check_new(self, wire: Wire, deadline: float) -> None:
         """See that a connection made later still leads to the same ledger."""
-        if self._prepared and not is_same(wire, deadline, copied=self._copied):
+        if self._opened is None or not self._prepared:
+            return
+        above = look_again(wire, self._place, self._opened, deadline)
+        if not above and not self._copied:
             self._prepared = False
             raise StoreUnavailable(
-                f"{self._place.name} was replaced while it was open, by a copy or an "
-                "older state. Nothing was written; call again."
+                f"The transaction ids of {self._place.name} were set back while it was "
+                "open. Nothing was written; call again."
             )
 
     def _prepare(self, deadline_seconds: float) -> None:
@@ -349,11 +360,14 @@ class PostgresStore:
         try:
             wire = self._pool.take(deadline)
             try:
-                self._copied = prepare(wire, self._place, self._tables, deadline)
+                found = prepare(wire, self._place, self._tables, deadline, self._opened)
             except ConnectionLost as error:
                 raise translate(error, self._place.name) from error
             finally:
                 self._pool.give(wire)
+            self._copied, self._opened = found.copied, found.identity
+            if found.identity is not None:
+                self._pool.guard(found.identity.same)
             self._prepared = True
         finally:
             self._setup_lock.release()

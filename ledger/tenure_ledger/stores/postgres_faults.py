@@ -17,13 +17,14 @@ from tenure_ledger.errors import (
     StoreUnavailable,
 )
 from tenure_ledger.rows import Conflict, Doubtful, Interrupted, RowRefused
-from tenure_ledger.stores.postgres_wire import ConnectionLost, ServerError
+from tenure_ledger.stores.postgres_wire import ConnectionLost, Replaced, ServerError
 
 __all__ = [
     "MOVED",
     "at_write",
     "model_missing",
     "not_granted",
+    "replaced",
     "schema_missing",
     "translate",
     "unreachable",
@@ -33,6 +34,7 @@ MOVED = "TN001"
 """Raised by our function `moved`: a stream is not at the version that was seen."""
 
 _CONFLICTS = frozenset({MOVED, "40001", "40P01"})
+_UNIQUE = "23505"
 _LEDGER_OWN = frozenset({"stored_events", "commands", "payloads"})
 _MISSING = frozenset({"42P01", "42703", "42883", "3F000"})
 _TOO_LARGE = frozenset({"54000", "22026", "22001"})
@@ -42,6 +44,8 @@ def translate(error: ServerError | ConnectionLost, name: str) -> Fault | Refused
     """Return what the caller is told; nothing of this transaction was written."""
     if isinstance(error, ConnectionLost):
         return unreachable(error, name)
+    if isinstance(error, Replaced):
+        return replaced(name)
     code, kind = error.code, error.code[:2]
     if code == "55P03":
         return Contended(
@@ -89,12 +93,10 @@ def at_write(
     if error.code in _CONFLICTS:
         return Conflict(f"Somebody else wrote to {name} first ({error}).")
     if error.code[:2] == "23":
-        if error.table in _LEDGER_OWN:
+        if error.table not in _LEDGER_OWN:
+            return _row_refused(error, name)
+        if error.code == _UNIQUE:
             return Conflict(f"Somebody else wrote to {name} first ({error}).")
-        return RowRefused(
-            f"A table of {name} refused a row ({error}); nothing was written. The "
-            "table does not agree with the ledger: make it anew with `tenure rebuild`."
-        )
     return translate(error, name)
 
 
@@ -104,6 +106,15 @@ def unreachable(error: Exception, name: str) -> StoreUnavailable:
         f"No answer from {name} ({error}); nothing was written. See that the server "
         "runs, and lets this role in from here (database, password, sslmode), then "
         "call again."
+    )
+
+
+def replaced(name: str) -> StoreUnavailable:
+    """Return the fault of a ledger that is not the one that was opened."""
+    return StoreUnavailable(
+        f"{name} was dropped or replaced while it was open, by a copy or by another "
+        "ledger; nothing was written. See that it is the right one, and open the "
+        "ledger again."
     )
 
 
@@ -132,4 +143,11 @@ def model_missing(name: str, why: str) -> SchemaMissing:
         "that may create them follow the model once, by `ledger.follower(model)."
         "run_once()`, and grant SELECT, INSERT, UPDATE and DELETE on them, on "
         "followers and on parked_streams to this role."
+    )
+
+
+def _row_refused(error: ServerError, name: str) -> RowRefused:
+    return RowRefused(
+        f"A table of {name} refused a row ({error}); nothing was written. The "
+        "table does not agree with the ledger: make it anew with `tenure rebuild`."
     )

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from itertools import chain
 
-from tenure_ledger.stores.postgres_wire import Call
+from tenure_ledger.stores.postgres_wire import SAME, Call
 
 __all__ = ["ADDED", "Joined"]
 
@@ -75,8 +75,7 @@ class Joined:
     def _part(self, sql: str, first: int) -> tuple[str, str] | None:
         if sql not in self._others:
             return self._put(sql, first)
-        # One of our own files: its values are places and nothing else.
-        head, _, rest = sql.partition("VALUES (")
-        values, _, tail = rest.partition(")")
-        moved = _PLACE.sub(lambda place: f"${int(place[1]) + first - 1}", values)
-        return sql, f"{head}SELECT {moved} FROM {ADDED}{tail}"  # noqa: S608
+        # One of our own files: its values are places and nothing else. The event is
+        # inserted where the ledger is the same, and the others with it.
+        moved = _PLACE.sub(lambda place: f"${int(place[1]) + first - 1}", sql)
+        return sql, moved.replace(f"WHERE {SAME}", f"FROM {ADDED}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import overload
 
+from tenure_ledger.errors import InvalidInput
 from tenure_ledger.rows import BodyRow, CommandRow, Conflict, EventRow
 from tenure_ledger.stores.postgres_columns import encode
 from tenure_ledger.stores.postgres_connect import sql
@@ -21,6 +22,10 @@ __all__ = [
 
 ORDINALS_MAX = 1 << 16
 """So many events have a position in one transaction."""
+
+_LINES_MAX = 1000
+"""Events in one transaction beyond which it does not look who waits in line: the server
+has room for so many locks only, and who overtakes once starves nobody."""
 
 _INSERT_EVENT = sql("insert_event")
 _INSERT_NEXT_EVENT = sql("insert_next_event")
@@ -52,7 +57,7 @@ class Pending:
         self._erased: set[str] = set()
 
     def add_events(self, rows: Sequence[EventRow]) -> int:
-        """Add events; return the place of the first. Raises Conflict."""
+        """Add events; return the place of the first. Raises Conflict, InvalidInput."""
         first = self.count
         for row in rows:
             key = row.stream, row.version
@@ -67,7 +72,12 @@ class Pending:
             if head is None or head[0] < row.version:
                 self.heads[row.stream] = (row.version, row.hash)
         if self.count > ORDINALS_MAX:
-            raise Conflict(f"A unit has at most {ORDINALS_MAX} events.")
+            # Of several commands each is tried alone then.
+            raise InvalidInput(
+                f"PostgreSQL has places for {ORDINALS_MAX} events in one transaction, "
+                f"and this is number {self.count}; nothing was written. Ask for less "
+                "at once, or keep this ledger in SQLite."
+            )
         return first
 
     def add_command(self, row: CommandRow) -> None:
@@ -119,6 +129,7 @@ class Pending:
         """
         calls: list[Call] = []
         events = self.events
+        looks = self.count <= _LINES_MAX
         if len(events) > 1:
             events = sorted(events, key=lambda one: one[1][1:3])
         for place, row in events:
@@ -129,7 +140,7 @@ class Pending:
                 row.topic.encode(),
                 row.state,
                 row.hash,
-                line(row.stream),
+                line(row.stream) if looks else None,
             ]
             head = heads.get(row.stream)
             if head is not None and head[0] + 1 == row.version:

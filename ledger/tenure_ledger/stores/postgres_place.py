@@ -18,7 +18,7 @@ from tenure_ledger.errors import InvalidInput
 __all__ = ["Place", "place_of"]
 
 SCHEMA_DEFAULT = "agent"
-_SCHEMA = re.compile(r"(?!pg_)[a-z_][a-z0-9_]{0,62}\Z")
+_SCHEMA = re.compile(r"(?!pg_|information_schema\Z)[a-z_][a-z0-9_]{0,62}\Z")
 _FORM = "postgresql://user@host:5432/database (with ?schema=... beside libpq's options)"
 
 
@@ -70,7 +70,8 @@ def place_of(url: str) -> Place:
     if not _SCHEMA.match(schema):
         raise InvalidInput(
             f"The schema {schema!r:.80} must match [a-z_][a-z0-9_]* (at most 63 "
-            "characters) and not begin with pg_: say ?schema=... or TENURE_SCHEMA."
+            "characters), not begin with pg_ and not be information_schema: say "
+            "?schema=... or TENURE_SCHEMA."
         )
     try:
         parsed = pq.Conninfo.parse("?".join([base, "&".join(rest)]).encode())

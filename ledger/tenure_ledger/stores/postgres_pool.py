@@ -35,6 +35,7 @@ class Pool:
         self._pid = os.getpid()
         self._closed = False
         self._reached = False
+        self._same: str | None = None
         self.opened = 0
         """How many connections were ever opened."""
 
@@ -45,6 +46,16 @@ class Pool:
         """
         if self._pid != os.getpid():
             self.forget()
+        wire = self._idle_one() or self._open(deadline)
+        if self._same is not None:
+            wire.guard(self._same)
+        return wire
+
+    def guard(self, same: str) -> None:
+        """Have all connections put this for `postgres_wire.SAME`."""
+        self._same = same
+
+    def _idle_one(self) -> Wire | None:
         while self._idle:
             try:
                 wire = self._idle.pop()
@@ -54,7 +65,7 @@ class Pool:
             if wire.timeline >= self._connector.timeline and not wire.stale():
                 return wire
             wire.close()
-        return self._open(deadline)
+        return None
 
     def _open(self, deadline: float) -> Wire:
         started = monotonic()

@@ -50,10 +50,11 @@ def body_call(stream: str, digest: str) -> Call:
     return Call(_BODY, [stream.encode(), digest.encode()], (1, 1))
 
 
-def begin_reading(wire: Wire) -> None:
+def begin_reading(wire: Wire) -> Wire:
     """Begin the transaction of a `Reading`. Raises ServerError, ConnectionLost."""
     wire.run([_BEGIN, _PATIENT], monotonic() + READ_SECONDS)
     wire.in_transaction = True
+    return wire
 
 
 class Reading:

@@ -14,12 +14,13 @@ from eventsourcing.persistence import (
 
 from tenure_ledger.errors import InvalidInput
 from tenure_ledger.rows import Row
-from tenure_ledger.stores.postgres_wire import Call
+from tenure_ledger.stores.postgres_wire import SAME, Call
 from tenure_ledger.stores.recording import Write, record
 
 __all__ = ["Recorder"]
 
 _POSITION_MAX = 2**63 - 1
+_HIGHEST = f"SELECT max(position) FROM stored_events WHERE {SAME}"  # noqa: S608
 _COLUMNS = "originator_id, originator_version, topic, state"
 
 
@@ -57,7 +58,7 @@ class Recorder(ApplicationRecorder):
         order = "DESC" if desc else "ASC"
         query = (
             f"SELECT {_COLUMNS} FROM stored_events "  # noqa: S608
-            "WHERE originator_id = $1 AND originator_version > $2 "
+            f"WHERE {SAME} AND originator_id = $1 AND originator_version > $2 "
             "AND originator_version <= $3 "
             f"ORDER BY originator_version {order} LIMIT $4"
         )
@@ -86,7 +87,7 @@ class Recorder(ApplicationRecorder):
         places = ", ".join(f"${at}" for at in range(4, 4 + len(topics)))
         query = (
             f"SELECT position, {_COLUMNS} FROM stored_events "  # noqa: S608
-            "WHERE position >= $1 AND position <= $2 "
+            f"WHERE {SAME} AND position >= $1 AND position <= $2 "
             f"{f'AND topic IN ({places}) ' if topics else ''}"
             "ORDER BY position LIMIT $3"
         )
@@ -98,7 +99,7 @@ class Recorder(ApplicationRecorder):
 
     def max_notification_id(self) -> int | None:
         """Return the highest position, None in an empty ledger."""
-        ((highest,),) = self._ask(Call("SELECT max(position) FROM stored_events"))
+        ((highest,),) = self._ask(Call(_HIGHEST))
         return None if highest is None else int(highest)
 
     def subscribe(self, gt: int | None = None, topics: Sequence[str] = ()) -> NoReturn:

@@ -23,22 +23,25 @@ from tenure_ledger.stores.postgres_connect import sql
 from tenure_ledger.stores.postgres_faults import (
     model_missing,
     not_granted,
+    replaced,
     schema_missing,
     translate,
 )
 from tenure_ledger.stores.postgres_place import Place
 from tenure_ledger.stores.postgres_reading import Reading
 from tenure_ledger.stores.postgres_tables import ColumnType, Tables
-from tenure_ledger.stores.postgres_wire import Call, ServerError, Wire
+from tenure_ledger.stores.postgres_wire import Call, Result, ServerError, Wire
 
 __all__ = [
     "SCHEMA_VERSION",
+    "Found",
+    "Identity",
     "adopt",
     "check_may_adopt",
     "exists",
     "go_above",
     "grants",
-    "is_same",
+    "look_again",
     "missing",
     "prepare",
 ]
@@ -55,11 +58,35 @@ _HOLD = sql("hold")
 _ADOPT = sql("adopt")
 _MAY_ADOPT = sql("may_adopt")
 _RAISE_BASE = sql("raise_base")
+_SAME = sql("same")
 _PRIVILEGE = "42501"
 _NO_TABLE = "42P01"
 
 
-class _Found(NamedTuple):
+class Identity(NamedTuple):
+    """What tells a ledger from any that is put in its place."""
+
+    here: str
+    """Cluster, database and table, as the server says it."""
+    table: int
+    """The table of events: another one was dropped and made again, or restored."""
+
+    @property
+    def same(self) -> str:
+        """What is put for `postgres_wire.SAME`."""
+        return _SAME.replace("{table}", str(self.table))
+
+
+class _Standing(NamedTuple):
+    version: int
+    behind: bool
+    copied: bool
+    identity: Identity
+
+
+class Found(NamedTuple):
+    """What lies in the schema."""
+
     exists: bool
     """There is such a schema."""
     tables: Mapping[str, Mapping[str, ColumnType]]
@@ -71,21 +98,29 @@ class _Found(NamedTuple):
     copied: bool
     """It was written elsewhere: a backup that was restored here."""
     kept: frozenset[str]
+    identity: Identity | None
+    """None: nothing of ours is there."""
 
 
-def prepare(wire: Wire, place: Place, tables: Tables, deadline: float) -> bool:
+def prepare(
+    wire: Wire,
+    place: Place,
+    tables: Tables,
+    deadline: float,
+    opened: Identity | None = None,
+) -> Found:
     """Make or migrate what is missing, and learn the types of all columns.
 
-    Return whether it is a copy of a ledger, which `adopt` makes one of its own. Safe in
-    many processes at once. Raises ConnectionLost, Contended, Corrupt,
-    InvalidInput, SchemaMissing, SchemaTooNew, StoreUnavailable.
+    ``opened``: the ledger that it must be. It may be a copy of one, which `adopt` makes
+    one of its own. Safe in many processes at once. Raises ConnectionLost, Contended,
+    Corrupt, InvalidInput, SchemaMissing, SchemaTooNew, StoreUnavailable.
     """
-    making: _Found | None = None
+    making: Found | None = None
     try:
-        found = _look(wire, place, deadline)
+        found = _look(wire, place, deadline, opened)
         if not _is_complete(found, tables, place):
             making = found
-            found = _migrate(wire, place, tables, deadline)
+            found = _migrate(wire, place, tables, deadline, opened)
     except ServerError as error:
         if making and error.code == _PRIVILEGE:
             whole = (
@@ -98,7 +133,7 @@ def prepare(wire: Wire, place: Place, tables: Tables, deadline: float) -> bool:
         raise translate(error, place.name) from error
     tables.lacking = found.kept - {spec.name for spec in tables.kept}
     tables.learn(found.tables)
-    return found.copied
+    return found
 
 
 def check_may_adopt(wire: Wire, place: Place, deadline: float) -> None:
@@ -112,11 +147,10 @@ def check_may_adopt(wire: Wire, place: Place, deadline: float) -> None:
         )
 
 
-def go_above(wire: Wire, deadline: float) -> None:
+def go_above(wire: Wire, place: Place, deadline: float) -> None:
     """Let new positions be above those that a copy brought from elsewhere."""
     (result,) = wire.run([Call(_PLACE)], deadline)
-    ((_, behind, _),) = rows(result)
-    if behind:
+    if _standing(result, place).behind:
         wire.run([Call(_RAISE_BASE)], deadline)
 
 
@@ -160,18 +194,36 @@ def grants(place: Place, tables: Tables) -> str:
     return sql("grants").replace("{schema}", schema).replace("{tables}", kept) + "\n"
 
 
-def is_same(wire: Wire, deadline: float, *, copied: bool) -> bool:
-    """Say whether new positions are above those that are stored, and it is the same.
+def look_again(wire: Wire, place: Place, opened: Identity, deadline: float) -> bool:
+    """Say whether new positions are above those that are stored.
 
-    A dump that is restored into another cluster brings positions that were made of
-    higher transaction ids: nothing is written to it before `go_above`.
+    Raises StoreUnavailable where it is not the ledger that was opened, and ServerError,
+    ConnectionLost.
     """
     (result,) = wire.run([Call(_PLACE)], deadline)
-    ((_, behind, is_copied),) = rows(result)
-    return copied or not (behind or is_copied)
+    found = _standing(result, place)
+    if found.identity != opened:
+        raise replaced(place.name)
+    return not found.behind
 
 
-def _look(wire: Wire, place: Place, deadline: float) -> _Found:
+def _standing(result: Result, place: Place) -> _Standing:
+    for version, behind, copied, here, table in rows(result):
+        return _Standing(
+            int(version or 0),
+            bool(behind),
+            bool(copied),
+            Identity(str(here), int(table or 0)),
+        )
+    raise StoreUnavailable(
+        f"{place.name} has no row in _tenure: a restore that is under way, or that "
+        "ended early. Nothing was written."
+    )
+
+
+def _look(
+    wire: Wire, place: Place, deadline: float, opened: Identity | None = None
+) -> Found:
     schema = Call(_FOUND, [place.schema.encode()], [1])
     (result,) = wire.run([schema], deadline)
     columns: dict[str, dict[str, ColumnType]] = {}
@@ -181,7 +233,8 @@ def _look(wire: Wire, place: Place, deadline: float) -> _Found:
         if table is not None:
             named = columns.setdefault(str(table), {})
             named[str(column)] = (int(oid or 0), str(kind))
-    version, behind, copied, kept = 0, False, False, frozenset[str]()
+    standing: _Standing | None = None
+    kept = frozenset[str]()
     if _OURS in columns and columns.keys() >= LEDGER_TABLES:
         try:
             one, two = wire.run([Call(_PLACE), Call(_KEPT)], deadline)
@@ -191,16 +244,18 @@ def _look(wire: Wire, place: Place, deadline: float) -> _Found:
             # It is there, and is not found by its name.
             why = f"it has no USAGE on the schema {place.schema}"
             raise not_granted(place.name, why) from error
-        ((number, is_behind, is_copied),) = rows(one)
-        version, behind, copied = int(number or 0), bool(is_behind), bool(is_copied)
+        standing = _standing(one, place)
         kept = frozenset(str(name) for (name,) in rows(two))
     elif _OURS in columns:
         lost = ", ".join(sorted(LEDGER_TABLES - columns.keys()))
         raise Corrupt(f"{place.name} has lost its tables ({lost}): restore a backup.")
-    return _Found(exists, columns, version, behind, copied, kept)
+    version, behind, copied, identity = standing or (0, False, False, None)
+    if opened is not None and identity != opened:
+        raise replaced(place.name)
+    return Found(exists, columns, version, behind, copied, kept, identity)
 
 
-def _is_complete(found: _Found, tables: Tables, place: Place) -> bool:
+def _is_complete(found: Found, tables: Tables, place: Place) -> bool:
     """Return whether nothing is left to make; refuse tables that are not ours."""
     names = {spec.name for spec in tables.kept}
     theirs = found.tables.keys() & ((LEDGER_TABLES | names) - found.kept)
@@ -229,7 +284,7 @@ def _is_complete(found: _Found, tables: Tables, place: Place) -> bool:
     )
 
 
-def _to_make(found: _Found, tables: Tables) -> list[TableSpec]:
+def _to_make(found: Found, tables: Tables) -> list[TableSpec]:
     """Return the tables beside the events that are missing or have other columns."""
     return [
         spec
@@ -239,12 +294,18 @@ def _to_make(found: _Found, tables: Tables) -> list[TableSpec]:
     ]
 
 
-def _migrate(wire: Wire, place: Place, tables: Tables, deadline: float) -> _Found:
+def _migrate(
+    wire: Wire,
+    place: Place,
+    tables: Tables,
+    deadline: float,
+    opened: Identity | None,
+) -> Found:
     """Bring the schema to this version in one transaction, whoever else tries it."""
     wire.run([Call("BEGIN"), Call(_HOLD, [place.lock("setup")], [0])], deadline)
     wire.in_transaction = True
     try:
-        found = _look(wire, place, deadline)
+        found = _look(wire, place, deadline, opened)
         if not _is_complete(found, tables, place):
             _make(wire, place, found, tables, deadline)
             found = _look(wire, place, deadline)
@@ -259,7 +320,7 @@ def _migrate(wire: Wire, place: Place, tables: Tables, deadline: float) -> _Foun
 
 
 def _make(
-    wire: Wire, place: Place, found: _Found, tables: Tables, deadline: float
+    wire: Wire, place: Place, found: Found, tables: Tables, deadline: float
 ) -> None:
     new = _to_make(found, tables)
     wire.script(_script(found, tables, place), deadline)
@@ -274,7 +335,7 @@ def _make(
     wire.run([Call(_KEEP, [name.encode()], [1]) for name in names], deadline)
 
 
-def _script(found: _Found, tables: Tables, place: Place) -> str:
+def _script(found: Found, tables: Tables, place: Place) -> str:
     """Return the statements that make what is missing, but for rows."""
     script: list[str] = []
     if not found.exists:

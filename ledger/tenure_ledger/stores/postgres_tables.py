@@ -15,7 +15,7 @@ from tenure_ledger.stores.postgres_pending import (
     INSERT_COMMAND,
     INSERT_EVENTS,
 )
-from tenure_ledger.stores.postgres_wire import Call
+from tenure_ledger.stores.postgres_wire import SAME, Call
 
 __all__ = ["ColumnType", "Tables"]
 
@@ -138,13 +138,14 @@ def _find(
         else:
             number += 1
             matches.append(f"{quote(column)} = ${number}")
+    matches.append(SAME)
     order = ", ".join(
         quote(column) + (' COLLATE "C"' if types.get(column, (0,))[0] == TEXT else "")
         for column in spec.key
     )
     return (
         f"SELECT {listed(spec.columns)} FROM {quote(spec.name)} "  # noqa: S608
-        f"{'WHERE ' + ' AND '.join(matches) if matches else ''} ORDER BY {order}"
+        f"WHERE {' AND '.join(matches)} ORDER BY {order}"
     )
 
 
@@ -176,9 +177,9 @@ def _put(
     changes = ", ".join(f"{quote(c)} = excluded.{quote(c)}" for c in rest)
     row = ", ".join(values.values())
     return (
-        f"INSERT INTO {quote(spec.name)} ({listed(spec.columns)}) "  # noqa: S608
-        + (f"SELECT {row} FROM {source} " if source else f"VALUES ({row}) ")  # noqa: S608
-        + f"ON CONFLICT ({listed(spec.key)}) "
+        f"INSERT INTO {quote(spec.name)} ({listed(spec.columns)}) "
+        f"SELECT {row} {f'FROM {source}' if source else f'WHERE {SAME}'} "
+        f"ON CONFLICT ({listed(spec.key)}) "
         + (f"DO UPDATE SET {changes}" if rest else "DO NOTHING")
     )
 
@@ -187,4 +188,4 @@ def _delete(spec: TableSpec) -> str:
     match = " AND ".join(
         f"{quote(column)} = ${at}" for at, column in enumerate(spec.key, 1)
     )
-    return f"DELETE FROM {quote(spec.name)} WHERE {match}"  # noqa: S608
+    return f"DELETE FROM {quote(spec.name)} WHERE {SAME} AND {match}"  # noqa: S608

@@ -24,6 +24,7 @@ from tenure_ledger.stores.postgres_locks import ALONE, AS_WRITER, Locks
 from tenure_ledger.stores.postgres_pending import Pending, Positions
 from tenure_ledger.stores.postgres_place import Place
 from tenure_ledger.stores.postgres_reading import body_call, tail_call
+from tenure_ledger.stores.postgres_rests import Rests
 from tenure_ledger.stores.postgres_seen import Head, Seen
 from tenure_ledger.stores.postgres_tables import Tables
 from tenure_ledger.stores.postgres_wire import Call, Result
@@ -34,8 +35,6 @@ __all__ = ["PostgresUnit"]
 _CONFIRM = Call(sql("confirm"))
 _HEAD = sql("head")
 _COMMAND = sql("command")
-_CHECK_HEAD = sql("check_head")
-_CHECK_VERSION = sql("check_version")
 _FIRST_POSITION = sql("first_position")
 
 _E = TypeVar("_E", bound=BaseException)
@@ -67,14 +66,7 @@ class PostgresUnit:
         self._over: BaseException | str | None = "This unit is not begun."
         """Why nothing can be done in it: what ended it, or what to say."""
         self._pending = Pending()
-        self._heads: dict[str, Head] = {}
-        """Of streams, as this unit has them: what it decides rests on them."""
-        self._assumed: set[str] = set()
-        """Those heads that were not asked for."""
-        self._rests: dict[str, int] = {}
-        """Versions of the streams that the unit's decisions rest on, its own apart."""
-        self._unsafe: set[str] = set()
-        """Streams that were read and that the standbys may not have to their end."""
+        self._rests = Rests(seen, self._pending)
         self._first: int | None = None
         self._sent: tuple[Call, Result] | None = None
         """The first insert of an event and its result, once they are committed."""
@@ -123,18 +115,16 @@ class PostgresUnit:
         self._go_on()
         own = self._pending.heads.get(stream)
         if own is not None:
-            if stream not in self._heads:
+            if stream not in self._rests.heads:
                 self._flush()
                 return self._ask_head(stream)
-            before = self._heads[stream]
+            before = self._rests.heads[stream]
             return own if before is None or before[0] < own[0] else before
-        if stream in self._heads:
-            return self._heads[stream]
+        if stream in self._rests.heads:
+            return self._rests.heads[stream]
         if not self._wait_in_line(stream):
-            known = self._seen.head(stream)
+            known = self._rests.assume(stream)
             if known is not None:
-                self._assumed.add(stream)
-                self._heads[stream] = known[0]
                 return known[0]
         head = self._ask_head(stream)
         self._saw(stream, head)
@@ -150,7 +140,7 @@ class PostgresUnit:
         (result,) = self._read(Call(_COMMAND, values, (1, 1)))
         for row in rows(result):
             if self._exchange.synchronous:
-                self._unsafe.add(stream)
+                self._rests.unsafe.add(stream)
             return CommandRow._make(row)
         return None
 
@@ -211,13 +201,8 @@ class PostgresUnit:
         """Have it checked by the commit that these streams are at these versions."""
         self._go_on()
         for stream, version in reads.items():
-            own = self._pending.heads.get(stream)
-            if own is None:
-                self._rests[stream] = version
-            if own is not None or stream in self._heads:
-                head = own or self._heads[stream]
-                if version != (0 if head is None else head[0]):
-                    raise self._failed(Conflict(f"{stream} has moved meanwhile."))
+            if not self._rests.expect(stream, version):
+                raise self._failed(Conflict(f"{stream} has moved meanwhile."))
 
     def confirm(self) -> None:
         """Write a word into the log that means nothing: standbys must have it too."""
@@ -231,13 +216,13 @@ class PostgresUnit:
         fault when nothing was written.
         """
         self._go_on()
-        holds = self._holds()
+        holds = self._rests.holds(self._locks)
         begins = ALONE in holds and not self._exchange.in_transaction
-        calls = [*([BEGIN] if begins else []), *holds, *self._checks()]
+        calls = [*([BEGIN] if begins else []), *holds, *self._rests.checks()]
         events_at = len(calls)
         has_events = bool(self._pending.events)
         lone = not calls and not self._confirms and not self._exchange.in_transaction
-        calls += self._pending.take(self._heads, self._locks.line)
+        calls += self._pending.take(self._rests.heads, self._locks.line)
         if lone and calls:
             calls = self._tables.joined.of(calls)
         if self._confirms:
@@ -249,13 +234,7 @@ class PostgresUnit:
             if has_events and self._first is None:
                 # Looked at only where somebody asks for positions.
                 self._sent = calls[events_at], results[events_at]
-        for stream, head in self._pending.heads.items():
-            known = self._heads.get(stream)
-            if stream in self._heads and (known is None or known[0] < head[0]):
-                self._seen.saw(stream, head)
-            else:
-                self._seen.forget([stream])
-            self._seen.won(stream)
+        self._rests.committed()
         if self._exchange.synchronous and calls:
             self._made_safe()
             for stream, head in self._pending.heads.items():
@@ -265,8 +244,9 @@ class PostgresUnit:
     def _leave(self) -> None:
         """Make sure of what was read, where nothing is committed with it."""
         exchange = self._exchange
-        calls = self._checks() if self._assumed or exchange.was_replaced else []
-        if self._unsafe or exchange.is_word_due:
+        rests = self._rests
+        calls = rests.checks() if rests.assumed or exchange.was_replaced else []
+        if rests.unsafe or exchange.is_word_due:
             if exchange.in_transaction:
                 exchange.roll_back()
             calls.append(WORD)
@@ -277,8 +257,7 @@ class PostgresUnit:
     def _made_safe(self) -> None:
         if self._exchange.unconfirmed:
             raise self._failed(Conflict("What was read is not on a standby yet."))
-        for stream in self._unsafe:
-            self._seen.made_safe(stream, self._heads.get(stream))
+        self._rests.made_safe()
 
     def _go_on(self) -> None:
         over = self._over
@@ -287,13 +266,8 @@ class PostgresUnit:
 
     def _saw(self, stream: str, head: Head) -> None:
         """Take in what was asked for. Raises Conflict if it has moved meanwhile."""
-        self._seen.saw(stream, head)
-        if self._heads.get(stream, head) != head:
+        if not self._rests.saw(stream, head, synchronous=self._exchange.synchronous):
             raise self._failed(Conflict(f"{stream} has moved meanwhile."))
-        self._heads[stream] = head
-        self._assumed.discard(stream)
-        if self._exchange.synchronous and not self._seen.is_safe(stream, head):
-            self._unsafe.add(stream)
 
     def _ask_head(self, stream: str) -> Head:
         (result,) = self._read(Call(_HEAD, [stream.encode()], [1]))
@@ -333,41 +307,10 @@ class PostgresUnit:
         if not self._exchange.in_transaction:
             calls += [BEGIN, AS_WRITER]
         if self._pending.events or self._pending.calls:
-            calls += [*self._holds(), *self._checks()]
-            calls += self._pending.take(self._heads, self._locks.line)
+            calls += [*self._rests.holds(self._locks), *self._rests.checks()]
+            calls += self._pending.take(self._rests.heads, self._locks.line)
         if calls:
             self._send(calls)
-
-    def _holds(self) -> list[Call]:
-        """Return the calls that keep what the unit rests on as it is.
-
-        A writer of one stream needs none. One that also reads what it does not write
-        takes locks against others of its kind: two could else each rest on what the
-        other changes. One that puts rows and no events keeps every writer out.
-        """
-        written = self._pending.heads
-        resting = self._rests.keys() - written.keys()
-        if not resting or not (written or self._pending.calls):
-            return []
-        if not written and not self._pending.commands:
-            return [ALONE]
-        return self._locks.of_streams({*resting, *written})
-
-    def _checks(self) -> list[Call]:
-        """Return the calls that end the transaction if something has moved."""
-        calls: list[Call] = []
-        for stream, version in self._rests.items():
-            if stream not in self._heads and stream not in self._pending.heads:
-                values: list[bytes | None] = [stream.encode(), b"%d" % version]
-                calls.append(Call(_CHECK_VERSION, values, (1, 0)))
-        for stream, head in self._heads.items():
-            following = 1 if head is None else head[0] + 1
-            first = self._pending.first.get(stream)
-            # The row that comes next is its own check (`Pending.take`).
-            if stream not in self._pending.heads or first not in (None, following):
-                values = [stream.encode(), None if head is None else head[1]]
-                calls.append(Call(_CHECK_HEAD, values, (1, 1)))
-        return calls
 
     def _read(self, call: Call) -> list[Result]:
         try:
@@ -384,11 +327,7 @@ class PostgresUnit:
 
     def _failed(self, failure: _E) -> _E:
         self._over = failure
-        streams = {*self._heads, *self._rests, *self._pending.heads}
-        if isinstance(failure, Conflict):
-            self._seen.lost(streams)
-        else:
-            self._seen.forget(streams)
+        self._rests.failed(failure)
         return failure
 
 

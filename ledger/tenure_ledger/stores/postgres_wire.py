@@ -17,9 +17,11 @@ from psycopg import Error, pq
 from psycopg.pq import abc
 
 __all__ = [
+    "SAME",
     "Call",
     "ConnectionLost",
     "NoAnswer",
+    "Replaced",
     "Result",
     "ServerError",
     "Wire",
@@ -28,6 +30,11 @@ __all__ = [
 
 Result = abc.PGresult
 
+SAME = "{same}"
+"""Stands in statements for what is true as long as the ledger is the one that was
+opened, and ends the transaction if it is not (`Wire.guard`)."""
+
+_NOT_THE_SAME = "42704"
 _CANCELLED_WAIT = "01000"
 """Of the warning with which a COMMIT ends that did not wait for its standby."""
 _BINARY = 1
@@ -81,6 +88,10 @@ class ServerError(Exception):
         )
 
 
+class Replaced(ServerError):  # noqa: N818  what happened, not what to call it
+    """Another ledger lies where the one was that was opened (`SAME`)."""
+
+
 class Wire:
     """A connection; one thread at a time uses it."""
 
@@ -92,6 +103,8 @@ class Wire:
         self._poll = select.poll()
         self._poll.register(raw.socket, select.POLLIN)
         self._names: dict[str, bytes] = {}
+        self._named = 0
+        self._same: str | None = None
         self.in_transaction = False
         """An explicit transaction is open: BEGIN was sent."""
         self.lock_timeout_ms = 0
@@ -117,6 +130,13 @@ class Wire:
     def backend_pid(self) -> int:
         """The server's process."""
         return self._raw.backend_pid
+
+    def guard(self, same: str) -> None:
+        """Put this for `SAME` from now on; as long as nothing is, it is true."""
+        if self._same is None:
+            self._same = same
+            for statement in [one for one in self._names if SAME in one]:
+                del self._names[statement]
 
     def stale(self) -> bool:
         """Say whether the server has ended what nobody was using."""
@@ -182,9 +202,10 @@ class Wire:
                 raise ServerError(answer)
 
     def _prepare(self, sql: str) -> bytes:
-        name = b"t%d" % len(self._names)
-        self._names[sql] = name
-        self._raw.send_prepare(name, sql.encode())
+        name = self._names[sql] = b"t%d" % self._named
+        self._named += 1
+        text = sql.replace(SAME, self._same or "true")
+        self._raw.send_prepare(name, text.encode())
         return name
 
     def _receive(self, deadline: float) -> list[Result]:
@@ -260,7 +281,8 @@ class Wire:
             self.close()
         if failed is None:
             raise ConnectionLost("the server did not answer everything")
-        raise ServerError(failed)
+        error = ServerError(failed)
+        raise Replaced(failed) if error.code == _NOT_THE_SAME else error
 
     def _notice(self, notice: Result) -> None:
         if _field(notice, pq.DiagnosticField.SQLSTATE) == _CANCELLED_WAIT:

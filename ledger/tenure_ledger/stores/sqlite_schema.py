@@ -37,6 +37,7 @@ from tenure_ledger.stores.sqlite_faults import (
 )
 from tenure_ledger.stores.sqlite_fork import CONNECTING
 from tenure_ledger.stores.sqlite_reading import Reading
+from tenure_ledger.stores.sqlite_shapes import dropping, is_as_made
 from tenure_ledger.stores.sqlite_tables import Tables
 
 __all__ = ["APPLICATION_ID", "COPY_ID", "SCHEMA_VERSION", "missing", "prepare"]
@@ -53,10 +54,11 @@ SCHEMA_VERSION = len(_MIGRATIONS)
 class _Found(NamedTuple):
     application_id: int
     schema_version: int
-    tables: Mapping[str, frozenset[str]]
-    """Each table's columns."""
+    tables: frozenset[str]
     kept: frozenset[str]
     """Tables that every writer must keep in the transaction of its events."""
+    drops: Mapping[str, str | None]
+    """Of each table that is missing or was changed what drops it, if there is one."""
 
     def is_empty(self) -> bool:
         return not (self.application_id or self.schema_version or self.tables)
@@ -86,7 +88,7 @@ def prepare(
 
 
 def _prepare(place: Place, tables: Tables) -> tuple[Access, bool]:
-    found, access = _inspect(place)
+    found, access = _inspect(place, tables)
     if found is None or not _is_complete(found, tables, place.path):
         try:
             _migrate(place, tables)
@@ -103,14 +105,14 @@ def missing(place: Place, tables: Tables) -> str:
     Raises as `prepare`, and sqlite3.Error.
     """
     with CONNECTING:
-        found, _ = _inspect(place)
+        found, _ = _inspect(place, tables)
     if found is not None and _is_complete(found, tables, place.path):
         return ""
     version = 0 if found is None else found.schema_version
-    names = frozenset[str]() if found is None else found.tables.keys()
+    drops: Mapping[str, str | None] = {} if found is None else found.drops
     new = tables.kept if found is None else _to_make(found, tables)
     script = [sql(name) for name in _MIGRATIONS[version:]]
-    script += [f'DROP TABLE "{one.name}";' for one in new if one.name in names]
+    script += [f"{drop};" for drop in drops.values() if drop is not None]
     script += [f"{one.create['sqlite']};" for one in new]
     script.append(f"PRAGMA application_id = {APPLICATION_ID};")
     script.append(f"PRAGMA user_version = {SCHEMA_VERSION};")
@@ -125,21 +127,21 @@ def _missing(path: str) -> SchemaMissing:
     )
 
 
-def _inspect(place: Place) -> tuple[_Found | None, Access]:
+def _inspect(place: Place, tables: Tables) -> tuple[_Found | None, Access]:
     """Return what the file is (None: it cannot be told yet), and how to read it."""
     at_rest = not any(exists(place.path + end) for end in ("-wal", "-journal"))
     try:
         # A log left by a crash is not ours to merge before we know whose file it is.
-        return _look(place, "read" if at_rest else "inspect"), "read"
+        return _look(place, tables, "read" if at_rest else "inspect"), "read"
     except sqlite3.OperationalError as error:
         if is_code(error, "SQLITE_READONLY_ROLLBACK", "SQLITE_READONLY_RECOVERY"):
             # Nothing can be read before the recovery that any opening would do.
-            return _look(place, "read"), "read"
+            return _look(place, tables, "read"), "read"
         if not is_code(error, "SQLITE_CANTOPEN", "SQLITE_READONLY_DIRECTORY"):
             raise
         if at_rest and exists(place.path) and not _may_write_beside(place.path):
             # Nobody writes now, and we may not make the files that readers share.
-            return _look(place, "immutable"), "immutable"
+            return _look(place, tables, "immutable"), "immutable"
         # Not there, or not there a moment ago.
         return None, "read"
 
@@ -149,33 +151,35 @@ def _may_write_beside(path: str) -> bool:
     return os.access(Path(path).parent, os.W_OK, effective_ids=effective)
 
 
-def _look(place: Place, access: Access) -> _Found:
+def _look(place: Place, tables: Tables, access: Access) -> _Found:
     db = connect(place, access)
     try:
-        return _found_at_once(db)
+        return _found_at_once(db, tables)
     finally:
         db.close()
 
 
-def _found_at_once(db: sqlite3.Connection) -> _Found:
+def _found_at_once(db: sqlite3.Connection, tables: Tables) -> _Found:
     """Ask in one transaction: in between another process could make the tables."""
     db.execute("BEGIN")
-    found = _found(db)
+    found = _found(db, tables)
     db.execute("COMMIT")
     return found
 
 
-def _found(db: sqlite3.Connection) -> _Found:
+def _found(db: sqlite3.Connection, tables: Tables) -> _Found:
     (application_id,) = db.execute("PRAGMA application_id").fetchone()
     (schema_version,) = db.execute("PRAGMA user_version").fetchone()
-    columns: dict[str, set[str]] = {}
-    for table, column in db.execute(sql("table_columns")):
-        columns.setdefault(table, set()).add(column)
-    tables = {table: frozenset(names) for table, names in columns.items()}
+    made: dict[str, str] = dict(db.execute(sql("tables")).fetchall())
     kept = frozenset[str]()
-    if "kept_tables" in tables:
+    if "kept_tables" in made:
         kept = frozenset(name for (name,) in db.execute(sql("kept_tables")))
-    return _Found(application_id, schema_version, tables, kept)
+    drops = {
+        spec.name: dropping(db, spec.name)
+        for spec in tables.kept
+        if spec.name not in kept or not is_as_made(db, spec, made.get(spec.name))
+    }
+    return _Found(application_id, schema_version, frozenset(made), kept, drops)
 
 
 def _is_complete(found: _Found, tables: Tables, path: str) -> bool:
@@ -195,32 +199,27 @@ def _is_complete(found: _Found, tables: Tables, path: str) -> bool:
         )
     if found.schema_version < SCHEMA_VERSION:
         return False
-    if not found.tables.keys() >= LEDGER_TABLES:
-        missing = ", ".join(sorted(LEDGER_TABLES - found.tables.keys()))
+    if not found.tables >= LEDGER_TABLES:
+        missing = ", ".join(sorted(LEDGER_TABLES - found.tables))
         raise Corrupt(f"{path} has lost its tables ({missing}): restore a backup.")
     tables.lacking = found.kept - {spec.name for spec in tables.kept}
     others = {spec.name for spec in tables.others}
-    return not _to_make(found, tables) and found.tables.keys() >= others
+    return not found.drops and found.tables >= others
 
 
 def _to_make(found: _Found, tables: Tables) -> list[TableSpec]:
-    """Return the tables beside the events that are missing or have other columns."""
-    return [
-        spec
-        for spec in tables.kept
-        if spec.name not in found.kept
-        or found.tables.get(spec.name) != frozenset(spec.columns)
-    ]
+    """Return the tables beside the events that are missing or that somebody changed."""
+    return [spec for spec in tables.kept if spec.name in found.drops]
 
 
 def _migrate(place: Place, tables: Tables) -> None:
     """Bring the file to this version in one transaction, whoever else tries it."""
     db = connect(place, "create")
     try:
-        _is_complete(_found_at_once(db), tables, place.path)
+        _is_complete(_found_at_once(db, tables), tables, place.path)
         set_up_writer(db, place)
         db.execute("BEGIN IMMEDIATE")
-        found = _found(db)
+        found = _found(db, tables)
         if not _is_complete(found, tables, place.path):
             for name in _MIGRATIONS[found.schema_version :]:
                 for statement in _statements(sql(name)):
@@ -243,8 +242,9 @@ def _make_tables(
     One that somebody changed is made anew: it holds nothing but what follows from them.
     """
     new = _to_make(found, tables)
-    for spec in new:
-        db.execute(f'DROP TABLE IF EXISTS "{spec.name}"')
+    for drop in found.drops.values():
+        if drop is not None:
+            db.execute(drop)
     for spec in (*tables.kept, *tables.others):
         db.execute(spec.create["sqlite"])
     names = [spec.name for spec in new]

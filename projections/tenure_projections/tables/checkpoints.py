@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tenure_ledger.bodies import Json, body_value
+from tenure_ledger.bodies import Json, body_value, sound_body
 from tenure_ledger.folds.stream import State
 from tenure_ledger.hook import Change
 from tenure_ledger.rows import Row
@@ -37,7 +37,8 @@ def _row(state: State, key: Key, body: Body) -> Row | None:
     live, owner = state.recovery.checkpoint, owner_of(state)
     if live is None or owner is None or (live.agent_id,) != key:
         return None
-    stored = body(state.stream, live.payload)
+    # A table shows nothing that the events do not vouch for.
+    stored = sound_body(body(state.stream, live.payload), live.payload, state.stream)
     payload, config = _parts(stored)
     return (
         live.agent_id,

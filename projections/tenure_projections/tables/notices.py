@@ -33,8 +33,9 @@ def _touched(change: Change) -> Iterable[Key]:
         return ()
     found = fields_of(change.events)
     named = {str(fields.get("notice", "")) for fields in found}
-    if any("outcome" in fields for fields in found):
-        # A settle finishes or frees the notices that its execution was given.
+    if any("outcome" in fields or fields.get("absorbed") for fields in found):
+        # A settle finishes or frees the notices that its execution was given, and an
+        # execution takes over those of what it absorbs.
         named.update((*before.pending, *after.pending))
     return [
         (*owner, at)

@@ -23,6 +23,7 @@ from tenure_ledger.folds.stream import State
 from tenure_ledger.hook import Change
 from tenure_ledger.rows import Column, Row, TableSpec
 from tenure_ledger.values import OwnerRef, parts_of_stream
+from tenure_projections.tables.comments import with_comments
 
 __all__ = [
     "Body",
@@ -46,7 +47,10 @@ _MOMENT_CHARACTERS = len("2026-01-01T12:30:15.123456Z")
 
 
 class Table(Struct, frozen=True):
-    """One table. Its functions are pure and total over every state."""
+    """One table. Its functions are pure and total over every state.
+
+    ``row`` raises `Corrupt` where a body is not the one that was stored.
+    """
 
     spec: TableSpec
     keys: Callable[[State], Iterable[Key]]
@@ -100,6 +104,7 @@ def spec(
         .strip()
         for dialect in ("sqlite", "postgres")
     }
+    create["postgres"] = with_comments(create["postgres"])
     parts = tuple(columns.split()), tuple(key.split())
     return TableSpec(name, *parts, create, unique)
 

@@ -9,16 +9,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tenure_ledger import events as e
+from tenure_ledger.decisions.fence import blocked
 from tenure_ledger.decisions.recovering.closing import Closing, close_owner
 from tenure_ledger.decisions.takeover import judge_evidence
-from tenure_ledger.decisions.work import (
-    Context,
-    Decided,
-    Recovered,
-    States,
-    Work,
-    blocked,
-)
+from tenure_ledger.decisions.work import Context, Decided, Recovered, States, Work
 from tenure_ledger.errors import InvalidInput, OwnerMoved, Rejection, refuse
 from tenure_ledger.folds.ownership import REAP
 from tenure_ledger.values import Evidence, OwnerRef

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from tenure_ledger.decisions.children import ancestors
 from tenure_ledger.decisions.ending import clear_checkpoint
+from tenure_ledger.decisions.fence import blocked
 from tenure_ledger.decisions.recovering.closing import Closing, close_owner
 from tenure_ledger.decisions.recovering.command import (
     STATUS,
@@ -24,14 +25,7 @@ from tenure_ledger.decisions.recovering.verdict import (
 )
 from tenure_ledger.decisions.restart import drop_settled
 from tenure_ledger.decisions.takeover import judge_evidence
-from tenure_ledger.decisions.work import (
-    Context,
-    Decided,
-    Recovered,
-    States,
-    Work,
-    blocked,
-)
+from tenure_ledger.decisions.work import Context, Decided, Recovered, States, Work
 from tenure_ledger.errors import InvalidInput, OwnerMoved, Rejection, refuse
 from tenure_ledger.folds.ownership import CLOSED
 from tenure_ledger.folds.stream import State

@@ -1,1 +1,1 @@
-UPDATE _tenure SET origin = here()
+UPDATE _tenure SET origin = here() WHERE {same}

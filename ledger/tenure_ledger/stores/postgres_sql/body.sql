@@ -1,1 +1,1 @@
-SELECT body FROM payloads WHERE stream = $1 AND digest = $2
+SELECT body FROM payloads WHERE {same} AND stream = $1 AND digest = $2

@@ -4,3 +4,4 @@ SELECT CASE WHEN (
     ORDER BY e.originator_version DESC
     LIMIT 1
 ) IS NOT DISTINCT FROM $2 THEN 0 ELSE moved($1) END
+WHERE {same}

@@ -4,3 +4,4 @@ SELECT CASE WHEN coalesce((
     ORDER BY e.originator_version DESC
     LIMIT 1
 ), 0) = $2 THEN 0 ELSE moved($1) END
+WHERE {same}

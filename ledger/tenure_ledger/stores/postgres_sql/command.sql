@@ -1,3 +1,3 @@
 SELECT stream, command_id, digest, first_version, outcome
 FROM commands
-WHERE stream = $1 AND command_id = $2
+WHERE {same} AND stream = $1 AND command_id = $2

@@ -1,1 +1,1 @@
-DELETE FROM payloads WHERE stream = $1
+DELETE FROM payloads WHERE {same} AND stream = $1

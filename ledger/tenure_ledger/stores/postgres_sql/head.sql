@@ -1,5 +1,5 @@
 SELECT originator_version, hash
 FROM stored_events
-WHERE originator_id = $1
+WHERE {same} AND originator_id = $1
 ORDER BY originator_version DESC
 LIMIT 1

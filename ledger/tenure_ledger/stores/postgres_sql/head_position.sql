@@ -1,1 +1,1 @@
-SELECT coalesce(max(position), 0) FROM stored_events
+SELECT coalesce(max(position), 0) FROM stored_events WHERE {same}

@@ -28,3 +28,4 @@ LEFT JOIN (
         AND x.locktype = 'transactionid'
         AND x.mode = 'ExclusiveLock'
 ) AS own ON true
+WHERE {same}

@@ -1,3 +1,4 @@
 INSERT INTO payloads (digest, stream, body, key_id)
-VALUES ($1, $2, $3, $4)
+SELECT $1, $2, $3, $4
+WHERE {same}
 ON CONFLICT (stream, digest) DO NOTHING

@@ -1,2 +1,3 @@
 INSERT INTO commands (stream, command_id, digest, first_version, outcome)
-VALUES ($1, $2, $3, $4, $5)
+SELECT $1, $2, $3, $4, $5
+WHERE {same}

@@ -3,7 +3,7 @@
 INSERT INTO stored_events
     (position, originator_id, originator_version, topic, state, hash)
 VALUES (
-    CASE WHEN coalesce(pg_try_advisory_xact_lock_shared($7), true) THEN
+    CASE WHEN {same} AND coalesce(pg_try_advisory_xact_lock_shared($7), true) THEN
         ((SELECT base FROM _tenure) + pg_current_xact_id()::text::bigint << 16)
         + $1::int
     ELSE moved($2) END,

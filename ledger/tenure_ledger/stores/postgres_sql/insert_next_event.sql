@@ -3,7 +3,7 @@
 INSERT INTO stored_events
     (position, originator_id, originator_version, topic, state, hash)
 VALUES (
-    CASE WHEN coalesce(pg_try_advisory_xact_lock_shared($7), true) AND (
+    CASE WHEN {same} AND coalesce(pg_try_advisory_xact_lock_shared($7), true) AND (
         SELECT e.hash FROM stored_events e
         WHERE e.originator_id = $2 AND e.originator_version = $3 - 1
             AND e.position < (

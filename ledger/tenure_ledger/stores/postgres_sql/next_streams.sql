@@ -16,4 +16,4 @@ WITH RECURSIVE found(name, nth) AS (
     FROM found
     WHERE found.name IS NOT NULL AND nth < $2
 )
-SELECT name FROM found WHERE name IS NOT NULL ORDER BY nth
+SELECT name FROM found WHERE {same} AND name IS NOT NULL ORDER BY nth

@@ -1,1 +1,1 @@
-SELECT count(*) FROM stored_events WHERE position > $1
+SELECT count(*) FROM stored_events WHERE {same} AND position > $1

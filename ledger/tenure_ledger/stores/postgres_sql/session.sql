@@ -9,8 +9,10 @@ SELECT
     set_config('TimeZone', 'UTC', false),
     set_config('synchronous_commit', CASE
         WHEN $2 = 'normal' THEN 'off'
-        WHEN current_setting('synchronous_commit') = 'off' THEN 'on'
+        WHEN current_setting('synchronous_commit') IN ('off', 'local') THEN 'on'
         ELSE current_setting('synchronous_commit') END, false),
+    -- A commit that did not wait for its standby says so by a warning.
+    set_config('client_min_messages', 'warning', false),
     set_config('default_transaction_isolation', 'read committed', false),
     set_config('statement_timeout', '0', false),
     set_config('lock_timeout', '0', false),

@@ -4,3 +4,4 @@ SELECT
     (SELECT base FROM _tenure)
         + pg_snapshot_xmin(pg_current_snapshot())::text::bigint << 16
 FROM stored_events
+WHERE {same}

@@ -1,1 +1,1 @@
-SELECT coalesce(max(position), 0) FROM stored_events WHERE position < $1
+SELECT coalesce(max(position), 0) FROM stored_events WHERE {same} AND position < $1
