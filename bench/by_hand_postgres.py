@@ -1,8 +1,8 @@
 """The ways in which somebody would write the transaction by hand, through psycopg.
 
-All of them write what the ledger writes for one command: its event, the command, and
-the rows of two tables, which lie ready before the clock starts. Positions come from a
-sequence.
+All but the bare one write what the ledger writes for one command: its event, the
+command, and the rows of two tables, which lie ready before the clock starts. Positions
+come from a sequence.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from itertools import cycle
 from typing import Any
 
 import psycopg
-from by_hand import table_rows
 from psycopg import pq
 from rounds import Took, Turn
+from whole_rows import table_rows
 from written import Session
 from written_postgres import NOW, SPECS, Place, connect
 
@@ -93,24 +93,37 @@ def raw(
     return once
 
 
-def _execute(db: psycopg.Connection[Any]) -> Write:
-    """Execute each statement by itself, between BEGIN and COMMIT."""
+def _bare(db: psycopg.Connection[Any]) -> Write:
+    """Insert the event alone, by one statement that commits itself: the raw limit."""
+    cursor = db.cursor()
 
     def write(statements: list[Statement]) -> None:
-        with db.transaction():
-            for sql, values in statements:
-                db.execute(sql, values, prepare=True)
+        cursor.execute(*statements[0], prepare=True)
+
+    return write
+
+
+def _execute(db: psycopg.Connection[Any]) -> Write:
+    """Execute each statement by itself, between BEGIN and COMMIT."""
+    cursor = db.cursor()
+
+    def write(statements: list[Statement]) -> None:
+        cursor.execute(b"BEGIN", prepare=True)
+        for sql, values in statements:
+            cursor.execute(sql, values, prepare=True)
+        cursor.execute(b"COMMIT", prepare=True)
 
     return write
 
 
 def _pipeline(db: psycopg.Connection[Any]) -> Write:
     """Send all statements in a pipeline, whose one sync commits them."""
+    cursor = db.cursor()
 
     def write(statements: list[Statement]) -> None:
         with db.pipeline():
             for sql, values in statements:
-                db.execute(sql, values, prepare=True)
+                cursor.execute(sql, values, prepare=True)
 
     return write
 
@@ -166,8 +179,9 @@ def _bytes(value: object) -> bytes | None:
 
 
 WAYS: dict[str, Callable[[psycopg.Connection[Any]], Write]] = {
+    "the event alone": _bare,
     "BEGIN, execute, COMMIT": _execute,
-    "a pipeline with one sync": _pipeline,
+    "psycopg's pipeline, one sync": _pipeline,
     "one statement for all rows": _one_statement,
     "the pipeline on libpq itself": _libpq,
 }

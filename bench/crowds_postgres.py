@@ -97,7 +97,7 @@ def threads(place: Place, count: int, rounds: int) -> tuple[list[float], list[fl
         schema, sessions = place.build(count, 0)
         schema_for(place, schema)
         db = opened.enter_context(closing(connect(place.conninfo, schema)))
-        write = WAYS["a pipeline with one sync"](db)
+        write = WAYS["psycopg's pipeline, one sync"](db)
         turn = cycle(sessions)
         schema, sessions = place.build(count, 0)
         ledger = opened.enter_context(open_ledger(place.url(schema)))

@@ -53,8 +53,12 @@ WRITERS, THREADS, WARM = 16, 100, 100
 TARGET_COMMAND, TARGET_BIG, TARGET_CROWD = 1.3, 1.2, 0.8
 TARGET_FRESH, TARGET_REPLAY = 1.3, 60_000
 
-EXECUTE, PIPELINE, ONE, LIBPQ = WAYS
+BARE, EXECUTE, PIPELINE, ONE, LIBPQ = WAYS
 LEDGER, PLAIN = "ledger", "ledger without tables"
+VOID = (
+    "Where the event alone takes more than 1 ms, the disk hides what is measured: such "
+    "a run says nothing."
+)
 
 
 def main() -> int:
@@ -114,22 +118,25 @@ def _commands(place: Place, plan: Plan) -> str:
     lines = [
         (
             name,
-            *(f"{one.p50 / wall[way].p50:.2f}" for way in (PIPELINE, EXECUTE, ONE)),
+            *(
+                f"{one.p50 / wall[way].p50:.2f}"
+                for way in (EXECUTE, PIPELINE, ONE, BARE)
+            ),
             f"{work[name].p50 * 1e6:.0f}",
             f"{one.p50 * 1e6:.0f}",
             f"{one.p99 * 1e6:.0f}",
         )
         for name, one in wall.items()
     ]
-    head = ("what", "p50 / pipeline", "/ execute", "/ one statement")
+    head = ("what", "p50 / execute", "/ pipeline", "/ one statement", "/ event alone")
     return "\n".join(
         [
             "## One fenced command with its table rows, PostgreSQL",
             "",
             (
-                f"{plan.rounds} commands of each in random order. Target: p50 / "
-                f"pipeline <= {TARGET_COMMAND}. By hand, rows are only written, and "
-                "lie ready before the clock starts."
+                f"{plan.rounds} commands of each in random order. Target: p50 / the "
+                f"transaction with BEGIN and COMMIT <= {TARGET_COMMAND}. By hand, rows "
+                f"are only written, and lie ready before the clock starts. {VOID}"
             ),
             "",
             table((*head, "client CPU us", "p50 us", "p99 us"), lines),
@@ -186,7 +193,7 @@ def _sizes(place: Place, big: str, plan: Plan) -> str:
 
 def _crowds(place: Place, plan: Plan) -> str:
     """Measure processes that write at the same time."""
-    ways = (PIPELINE, ONE, LEDGER)
+    ways = (BARE, EXECUTE, PIPELINE, ONE, LEDGER)
     rng = random.Random(1)  # noqa: S311  the order of turns is no secret
     with ExitStack() as opened:
         crowds = {
@@ -205,7 +212,7 @@ def _crowds(place: Place, plan: Plan) -> str:
     lines = [
         (
             way,
-            *(f"{_ratio(rates[way], rates[other]):.2f}" for other in ways[:2]),
+            *(f"{_ratio(rates[way], rates[other]):.2f}" for other in ways[:-1]),
             f"{median(rates[way]):.0f}",
             f"{took[way].p50 * 1e3:.1f}",
             f"{took[way].p99 * 1e3:.1f}",
@@ -219,13 +226,13 @@ def _crowds(place: Place, plan: Plan) -> str:
             (
                 f"{plan.crowds} rounds of {plan.seconds:g} s of each in random order, "
                 "medians of the ratios within a round. Nobody locks and nobody "
-                f"notifies. Target: rate / pipeline >= {TARGET_CROWD}."
+                f"notifies. Target: rate / event alone >= {TARGET_CROWD}."
             ),
             "",
             table(
                 (
-                    *("what", "rate / pipeline", "/ one statement", "commands/s"),
-                    *("p50 ms", "p99 ms"),
+                    *("what", "rate / event alone", "/ execute", "/ pipeline"),
+                    *("/ one statement", "commands/s", "p50 ms", "p99 ms"),
                 ),
                 lines,
             ),

@@ -86,7 +86,8 @@ def _commands(folder: Path, plan: Plan) -> str:
                 f"{plan.rounds} commands of each in random order. Targets: p50 / raw "
                 f"<= {TARGET_RAW}, p50 / plain <= {TARGET_PLAIN}. Raw only writes rows "
                 "that lie ready; by hand with fence and chain makes them there, as the "
-                "ledger does: that row is for information."
+                "ledger does: that row is for information. Where raw takes more than "
+                "0.6 ms, the disk hides what is measured: such a run says nothing."
             ),
             "",
             table(head, lines),

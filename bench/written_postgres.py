@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any, LiteralString, Protocol
 
 import psycopg
-from by_hand import table_rows
 from contenders import SESSIONS
 from psycopg import sql
+from whole_rows import table_rows
 from written import Session
 
 from tenure import Ledger, open_ledger
