@@ -39,7 +39,7 @@ class Ledger(
 
     def setup(self) -> None:
         """Create or migrate the store's tables now, not at first use."""
-        self._shell.store.setup()
+        self._shell.store.setup(self._shell.deadline_seconds)
 
     def close(self) -> None:
         """Answer what is waiting and release the store; safe to call again."""

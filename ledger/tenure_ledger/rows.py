@@ -17,6 +17,7 @@ from tenure_ledger.errors import Corrupt, StoreUnavailable
 __all__ = [
     "GENESIS",
     "LEDGER_TABLES",
+    "SETUP_SECONDS",
     "BodyRow",
     "Column",
     "CommandRow",
@@ -41,6 +42,9 @@ GENESIS = bytes(32)
 
 LEDGER_TABLES = frozenset({"stored_events", "commands", "payloads", "kept_tables"})
 """The tables of a ledger in a database; a table that it is opened with is none."""
+
+SETUP_SECONDS = 30.0
+"""How long one waits for others before tables are made, if nothing else is said."""
 
 Column = str | int | float | bytes | None
 Row = tuple[Column, ...]
@@ -294,12 +298,24 @@ class Store(Protocol):
         """
         ...
 
-    def define(self, specs: Sequence[TableSpec]) -> None:
-        """Create further tables, which only their own writer keeps, if missing."""
+    def define(
+        self, specs: Sequence[TableSpec], deadline_seconds: float = SETUP_SECONDS
+    ) -> None:
+        """Create further tables, which only their own writer keeps, if missing.
+
+        Nobody else makes them again, since only their writer knows their rows.
+        """
         ...
 
-    def setup(self) -> None:
-        """Create or migrate what is missing; safe to call again and at once."""
+    def lacking(self, specs: Sequence[TableSpec]) -> frozenset[str]:
+        """Return the names of those tables that are not there."""
+        ...
+
+    def setup(self, deadline_seconds: float = SETUP_SECONDS) -> None:
+        """Create or migrate what is missing; safe to call again and at once.
+
+        Others who do, or who write, are waited for up to the deadline.
+        """
         ...
 
     def missing(self) -> str:

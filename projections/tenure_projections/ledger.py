@@ -168,7 +168,7 @@ class Ledger(ledger.Ledger):
         shell = self._shell
         if not check_flag("check", check):
             # A table that somebody dropped or altered is made anew.
-            shell.store.setup()
+            shell.store.setup(shell.deadline_seconds)
         return rebuild(
             shell.store,
             tables,

@@ -258,18 +258,21 @@ def _group(case: Case, index: int) -> object:
 def test_a_view_is_in_order_already(case: Case) -> None:
     """Given the view as a list, nothing moves: so an ordered list stays as it is."""
     assume(not case.parts.beside)
-    given_again = [
-        message
+    shown = [
+        (message, source)
         for message, source in zip(case.view.messages, case.view.sources, strict=True)
         if source is not None
     ]
+    given_again = [message for message, _ in shown]
     reader, by = case.host.reader, _unfloored(case.by)
     parts = split(given_again, reader, by)
     judged = [verdict("current", key, by) for key in parts.keys]
     acting = None
     if case.acting is not None:
-        key = case.parts.keys[case.acting]
-        acting = parts.keys.index(key) if key in parts.keys else None
+        # Not by its key: several may have none.
+        at = case.parts.requests[case.acting].index
+        places = [turn.place for turn in parts.requests if shown[turn.index][1] == at]
+        acting = places[0] if places else None
     again = assemble(given_again, parts, judged, reader, by, acting=acting)
     assert _same(again.messages, given_again)
 

@@ -228,6 +228,18 @@ def test_what_is_too_new_is_resolved_by_nobody(world: World) -> None:
         world.ledger.resolve_quarantine(SESSION, 1, "ann")
 
 
+@pytest.mark.parametrize("status", ["done", "given up"])
+def test_an_end_that_a_newer_version_wrote_on_is_not_spoken_of(
+    world: World, status: str
+) -> None:
+    """What it wrote may have begun the next generation."""
+    held = world.ledger.claim(SESSION, ONE, "host")
+    world.ledger.terminate(held, "closed", "done")
+    world.append_unknown(SESSION, ignorable=False)
+    with world.refuses(TooNew):
+        world.open("p2").terminate(held, "closed", status)
+
+
 def test_an_unknown_event_that_may_be_ignored_changes_nothing(world: World) -> None:
     held = world.ledger.claim(SESSION, ONE, "host")
     world.append_unknown(SESSION, ignorable=True)

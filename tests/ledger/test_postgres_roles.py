@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import psycopg
@@ -137,6 +137,25 @@ def test_a_writer_that_lacks_a_right_writes_nothing_and_is_told_of_the_grants(
             writers.advance(one, "lease_renewal")
         assert ledger.head() == kept
         assert all(not one.differing for one in ledger.rebuild(check=True))
+
+
+@pytest.mark.parametrize("use", ["a command", "a look", "rows"])
+def test_a_schema_that_is_hidden_from_a_running_program_is_a_right_that_is_missing(
+    granted: Place, use: str
+) -> None:
+    with open_ledger(granted.url("writer")) as ledger:
+        one = ledger.claim(S, "a", "host")
+        uses: dict[str, Callable[[], object]] = {
+            "a command": lambda: ledger.advance(one, "lease_renewal"),
+            "a look": ledger.head,
+            "rows": lambda: list(ledger.rows("recovery_owners")),
+        }
+        granted.run("REVOKE USAGE ON SCHEMA agent FROM writer")
+        for _ in range(2):
+            with pytest.raises(StoreUnavailable, match=r"may not do this.*no USAGE"):
+                uses[use]()
+        granted.run("GRANT USAGE ON SCHEMA agent TO writer")
+        assert ledger.advance(one, "lease_renewal").generation == 2
 
 
 def test_the_grants_are_enough_where_functions_are_not_everybodys(place: Place) -> None:

@@ -32,12 +32,11 @@ def test_a_locked_file_parks_nothing(tmp_path: Path) -> None:
             say("locked")
             hear()
     """
-    with (
-        open_ledger(world.url, deadline_seconds=0.2) as hasty,
-        other(script, tmp_path / "relay.db") as holder,
-    ):
-        follower = hasty.follower(Counts())
-        assert follower.position == 0
+    hasty = open_ledger(world.url, deadline_seconds=0.2)
+    follower = hasty.follower(Counts())
+    # The tables are made before the other has the file for itself.
+    assert follower.position == 0
+    with hasty, other(script, tmp_path / "relay.db") as holder:
         assert holder.hear() == "locked"
         with pytest.raises(Contended):
             follower.run_once()

@@ -224,14 +224,14 @@ def test_close_hands_on_the_fault_that_the_thread_could_not_wait_out(
     ledger, model = world.open("p2"), Counts()
     with ledger.follower(model) as follower:
         with closing(sqlite3.connect(tmp_path / "relay.db")) as db:
-            # Another program takes a table away.
-            db.execute("DROP TABLE counts")
+            # Another program alters a table.
+            db.execute("ALTER TABLE counts RENAME COLUMN n TO m")
         world.ledger.claim(SESSION, "manager/1", "host")
         until(lambda: not follower.running)
-        with pytest.raises(Exception, match="no such table: counts"):
+        with pytest.raises(Exception, match="counts has no column named n"):
             follower.close()
-    # No other event was handed over once it was known.
-    assert len(model.handed) == 1
+    # Nothing was tried again once it was known.
+    assert len(model.handed) == len(set(model.handed)) > 0
     world.close()
 
 

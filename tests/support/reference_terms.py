@@ -71,6 +71,13 @@ def settle(own: Owner, key: str, outcome: str, version: int = 0) -> None:
         one.outcome, one.settled = outcome, version
 
 
+def settle_cancelled(own: Owner, running: Message) -> None:
+    """Settle what a person cancelled of a running execution by itself."""
+    for one in own.group(running)[1:]:
+        if one.covered & CANCELLING:
+            settle(own, one.key, "cancelled")
+
+
 def cover(own: Owner, key: str) -> set[str]:
     """Return every marker and bar that covers the message."""
     known, lead = own.messages[key], own.lead(key)
@@ -113,6 +120,8 @@ def end_term(world: Reference, own: Owner, finishes: tuple[str, ...] = ()) -> No
             human = [m for m in own.group(one) if m.human] if wanted else []
             left = {m.key for m in human if not m.covered & CANCELLING}
             world.unfinished |= left
+            if wanted:
+                settle_cancelled(own, one)
             settle(own, one.key, "retired" if wanted else "cancelled")
         elif not one.accepted:
             for inner in own.group(one)[1:]:
@@ -216,7 +225,9 @@ def restart(world: Reference, own: Owner, incarnation: str, holder: Holder) -> N
         resumed = not named.isdisjoint(inside(own, one))
         if covered & CANCELLING:
             settle(own, one.key, "cancelled")
-        elif covered or (reasons and resumed):
+            continue
+        settle_cancelled(own, one)
+        if covered or (reasons and resumed):
             settle(own, one.key, "closed_in_recovery")
         elif named and not reasons and not resumed:
             settle(own, one.key, "outcome_unknown")

@@ -13,8 +13,8 @@ __all__ = ["is_candidate", "seen_last"]
 def is_candidate(state: State, above: State | None, *, named: bool) -> bool:
     """Say whether a live owner has something that a restart must settle.
 
-    ``above`` is its parent's state: a child of what came to an end is settled, idle or
-    not.
+    ``above`` is the state of what it hangs on: a child of what came to an end is
+    settled, idle or not.
     """
     if named or state.recovery.checkpoint is not None or state.executions.open:
         return True

@@ -22,7 +22,7 @@ from tenure_gate.recovery.results import (
 )
 from tenure_gate.recovery.telling import told_ended, told_live
 from tenure_ledger.decisions.fence import blocked
-from tenure_ledger.decisions.lineage import line
+from tenure_ledger.decisions.lineage import hangs_on, line
 from tenure_ledger.decisions.recovering.command import Answers
 from tenure_ledger.errors import InvalidInput, Refused
 from tenure_ledger.folds.stream import State
@@ -210,12 +210,20 @@ class Run:
         return Failed(owner, error)
 
     def _children_of(self, state: State) -> None:
-        """Visit the children of what a recovery or a reaper closed."""
-        if not state.ownership.closed_by_recovery:
-            return
-        left = [one for one in state.ownership.children.values() if not one.used]
-        left.sort(key=lambda child: child.version)
-        self._left.extend(child.ref for child in left)
+        """Visit the children of what a recovery or a reaper closed.
+
+        And those of the things that ended with it.
+        """
+        closed = [state] if state.ownership.closed_by_recovery else []
+        for at in closed:
+            children = at.ownership.children.values()
+            for child in sorted(children, key=lambda child: child.version):
+                if not child.used:
+                    self._left.append(child.ref)
+                    continue
+                thing = self._writer.state(child.ref)
+                if thing.ownership.status == "revoked" and thing not in closed:
+                    closed.append(thing)
 
     def _look(
         self, owner: OwnerRef, state: State, *, named: bool
@@ -232,7 +240,7 @@ class Run:
             return _Looked(owner, Seen(state, evidence, Answers()), named)
         if own.agent_id is None:
             return [Skipped(owner, "used_by_parent", str(own.parent))] if named else []
-        above = None if own.parent is None else self._writer.state(own.parent)
+        above = hangs_on(owner, self._writer.state)
         if not is_candidate(state, above, named=named):
             return []
         alone = self._leave_alone(owner, state, above)

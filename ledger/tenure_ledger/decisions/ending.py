@@ -21,6 +21,7 @@ from tenure_ledger.values import Boundary, OwnerRef, agent_stream
 
 __all__ = [
     "Ending",
+    "cancelled_parts",
     "clear_checkpoint",
     "close_call",
     "close_term",
@@ -70,17 +71,34 @@ def settle_each(
 ) -> list[tuple[Execution, e.SettleOutcome]]:
     """Settle the executions of the live term as ``outcome_of`` says; None leaves one.
 
-    An absorbed message shares what becomes of the one that absorbed it. Return what
-    was settled, as it was before, in order.
+    An absorbed message shares what becomes of the one that absorbed it; but what a
+    person cancelled of one that was begun and does not come to its end here is settled
+    ``cancelled``. Return what else was settled, as it was before, in order.
     """
     settled: list[tuple[Execution, e.SettleOutcome]] = []
-    for one in live_executions(work.state(owner)):
-        outcome = None if one.absorbed_by is not None else outcome_of(one)
+    state = work.state(owner)
+    for one in live_executions(state):
+        if one.absorbed_by is not None:
+            continue
+        outcome = outcome_of(one)
+        if outcome not in {"completed", "cancelled"}:
+            for part in cancelled_parts(state, one):
+                over = e.ExecutionSettled(**envelope, key=part.key, outcome="cancelled")
+                work.add(owner.stream, over)
         if outcome is not None:
             event = e.ExecutionSettled(**envelope, key=one.key, outcome=outcome)
             work.add(owner.stream, event)
             settled.append((one, outcome))
     return settled
+
+
+def cancelled_parts(state: State, one: Execution) -> list[Execution]:
+    """Return what a begun execution absorbed and a person has cancelled by itself."""
+    if not one.started or not one.absorbed:
+        return []
+    parts = [state.executions.by_key[key] for key in one.absorbed]
+    shared = [at for at in parts if at.absorbed_by == one.key and at.open]
+    return [part for part in shared if _cancelled(state, part)]
 
 
 def close_term(

@@ -1,6 +1,7 @@
 """Late results: what became known after its holding ended, a fact and not an act.
 
-Each is told once, by a notice, to whoever has the owner now or next.
+Each is told once, by a notice, to whoever has the owner now or next; of a thing, and of
+an owner that ended, above it. Nothing is kept about the live holding's own work.
 Source of the rules: design section 6.
 """
 

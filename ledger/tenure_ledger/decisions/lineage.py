@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from tenure_ledger.folds.stream import State
 from tenure_ledger.values import OwnerRef
 
-__all__ = ["known_line", "line"]
+__all__ = ["hangs_on", "known_line", "line"]
 
 
 def line(
@@ -28,6 +28,21 @@ def line(
         seen.add(at.stream)
         state = state_of(at)
         yield at, state
+
+
+def hangs_on(
+    owner: OwnerRef, state_of: Callable[[OwnerRef], State | None]
+) -> State | None:
+    """Return the state of what has to be open for the owner to go on.
+
+    Its parent; or, where that is a thing whose holding ended with that of its user,
+    the user: the next holder there takes the thing again (design section 2). None: it
+    has no parent, or it is not known.
+    """
+    for at, state in line(owner, state_of):
+        if at != owner and (state is None or state.ownership.status != "revoked"):
+            return state
+    return None
 
 
 def known_line(

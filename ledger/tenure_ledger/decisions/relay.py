@@ -14,7 +14,7 @@ from tenure_ledger.decisions.ending import (
     default_boundary,
     release,
 )
-from tenure_ledger.decisions.fence import fence, unfenced
+from tenure_ledger.decisions.fence import blocked, fence, unfenced
 from tenure_ledger.decisions.live import live_execution, refuse_settled
 from tenure_ledger.decisions.work import At, Body, Context, Decided, States, Work
 from tenure_ledger.errors import (
@@ -148,7 +148,8 @@ def decide_terminate(
     own = state.ownership
     work = Work(states, context)
     first = own.terminal
-    if own.status == "terminal" and first is not None and not state.quarantine:
+    readable = blocked(state, owner) is None
+    if own.status == "terminal" and first is not None and readable:
         same = (first.event_type, first.status) == (command.event_type, command.status)
         if first.incarnation == command.authority.incarnation:
             if same:

@@ -13,13 +13,14 @@ from typing import get_args
 from tenure_ledger import events as e
 from tenure_ledger.decisions.ending import (
     Ending,
+    cancelled_parts,
     clear_checkpoint,
     close_call,
     leads,
     runs_in,
     settle_each,
 )
-from tenure_ledger.decisions.live import acting_at
+from tenure_ledger.decisions.live import acting_at, live_executions
 from tenure_ledger.decisions.work import Envelope, Work
 from tenure_ledger.folds.effects import Approval, CallKey
 from tenure_ledger.folds.executions import Execution
@@ -128,12 +129,24 @@ def settle_restart(
             reasons |= covering(state, one)
         unknown = outcome == "outcome_unknown"
         facts += facts_of(state, one, "outcome_unknown" if unknown else "unfinished")
+    facts += _cancelled_meanwhile(state, set(covers))
     facts += _close_effects(work, owner, envelope, kept)
     if against:
         clear_checkpoint(work, owner, envelope, ordered(against)[0])
     told = ordered(reasons)
     generation = state.ownership.generation
     return Ending(under_reasons(facts, told, covers), told, generation)
+
+
+def _cancelled_meanwhile(state: State, over: set[str]) -> list[e.Fact]:
+    """Tell what goes on, being not ``over``, which of its parts does not."""
+    return [
+        _cancelled(part.key, ordered(reasons), reasons)
+        for one in live_executions(state)
+        if one.absorbed_by is None and one.key not in over
+        for part in cancelled_parts(state, one)
+        if (reasons := covering(state, part) & CANCELLING)
+    ]
 
 
 def _outcome(

@@ -16,7 +16,8 @@
 
 The families share no base but ``Exception``: whoever tolerates a refusal must not
 tolerate a fault (design section 5, rule 7). A refusal stores nothing, but for one case:
-`settle` and `complete_tool_call` under an ended holding keep the result as a late one.
+`settle` and `complete_tool_call` under an ended holding keep the result as a late one,
+unless it is about the live holding's own work.
 """
 
 from tenure_ledger.errors.faults import (

@@ -172,9 +172,10 @@ class EffectMethods(Methods):
         """Record a call's result (any JSON); return its version.
 
         ``call`` is what `begin_tool_call` returned, or ``(message_id, call_id)``. Under
-        an ended holding the result is kept as a late one, unless one is on record, and
-        `FencedOut` or `OwnerEnded` is raised with the version of that in ``.late``.
-        Raises `NotFound`, `NotAdmitted` (never dispatched), `AlreadyDecided`.
+        an ended holding the result is kept as a late one, unless one is on record or
+        the call is the live holding's own, and `FencedOut` or `OwnerEnded` is raised
+        with the version of what is on record in ``.late``, if any. Raises `NotFound`,
+        `NotAdmitted` (never dispatched), `AlreadyDecided`.
         """
         match call:
             case ToolCall():

@@ -118,8 +118,9 @@ class RelayMethods(Methods):
         """Record how the execution ended; return its version. The first one stands.
 
         Under an ended holding the outcome is kept as a late result, unless one is on
-        record, and `FencedOut` or `OwnerEnded` is raised with the version of that in
-        ``.late``. Raises `NotAdmitted`, `AlreadyDecided`.
+        record or the message is the live holding's own work, and `FencedOut` or
+        `OwnerEnded` is raised with the version of what is on record in ``.late``, if
+        any. Raises `NotAdmitted`, `AlreadyDecided`.
         """
         command = executions.Settle(
             check_authority(authority),

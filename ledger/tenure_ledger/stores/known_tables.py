@@ -24,6 +24,8 @@ class KnownTables:
         self.lacking: frozenset[str] = frozenset()
         """Those that the ledger's writers keep and this store was not given."""
         self._others: dict[str, TableSpec] = {}
+        self._there = set[str]()
+        """Those of them that were made, or found."""
         self._specs = {spec.name: spec for spec in specs}
 
     @contextmanager
@@ -33,18 +35,23 @@ class KnownTables:
         Raises InvalidInput for a name that is taken.
         """
         new = [spec for spec in specs if spec not in self.others]
+        names = {spec.name for spec in specs}
+        there = self._there & names
         for spec in specs:
             if self._specs.get(spec.name, spec) != spec:
                 raise taken_table(spec.name)
         self._others.update((spec.name, spec) for spec in specs)
         self._specs.update((spec.name, spec) for spec in specs)
         self.know_anew()
+        self._there -= names
         try:
             yield
         except BaseException:
             # What could not be made is nothing that others have to wait for.
             self._forget(new)
+            self._there |= there
             raise
+        self._there |= names
 
     def know_anew(self) -> None:
         """Forget the statements that were made for other tables of these names."""
@@ -53,6 +60,14 @@ class KnownTables:
     def others(self) -> tuple[TableSpec, ...]:
         """Those that their own writers keep."""
         return tuple(self._others.values())
+
+    @property
+    def wanted(self) -> tuple[TableSpec, ...]:
+        """Those of them that are being defined: made if they are missing.
+
+        One that was there and is no more has lost what its writer put.
+        """
+        return tuple(spec for spec in self.others if spec.name not in self._there)
 
     def is_kept(self, table: str) -> bool:
         """Say whether every writer writes it."""

@@ -7,7 +7,7 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 
 from tenure_ledger.errors import StoreUnavailable
-from tenure_ledger.rows import EventRow, TableSpec
+from tenure_ledger.rows import SETUP_SECONDS, EventRow, TableSpec
 from tenure_ledger.stores.fair_lock import FairLock
 from tenure_ledger.stores.memory_contents import Contents, MemorySnapshot
 from tenure_ledger.stores.memory_recorder import Recorder
@@ -83,12 +83,24 @@ class MemoryStore:
         self._check()
         return self._contents.commits
 
-    def define(self, specs: Sequence[TableSpec]) -> None:
+    def define(
+        self,
+        specs: Sequence[TableSpec],
+        deadline_seconds: float = SETUP_SECONDS,  # noqa: ARG002  nobody is waited for
+    ) -> None:
         """Make further tables, if missing."""
         self._check()
         self._contents.define(specs)
 
-    def setup(self) -> None:
+    def lacking(self, specs: Sequence[TableSpec]) -> frozenset[str]:
+        """Return the names of those tables that are not there."""
+        self._check()
+        return self._contents.lacking(specs)
+
+    def setup(
+        self,
+        deadline_seconds: float = SETUP_SECONDS,  # noqa: ARG002  as in `define`
+    ) -> None:
         """Do nothing: there is nothing to create."""
         self._check()
 

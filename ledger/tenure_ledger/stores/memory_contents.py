@@ -48,6 +48,10 @@ class Contents:
                     raise taken_table(spec.name)
                 self._tables.setdefault(spec.name, {})
 
+    def lacking(self, specs: Sequence[TableSpec]) -> frozenset[str]:
+        """Return the names of those tables that are not there."""
+        return frozenset(spec.name for spec in specs) - self._specs.keys()
+
     def body(self, stream: str, digest: str) -> bytes | None:
         """Return the stored body, None when it was erased or never stored."""
         with self.recorder.lock:

@@ -10,7 +10,7 @@ from time import monotonic
 from typing import TypeVar
 
 from tenure_ledger.errors import Contended, StoreUnavailable
-from tenure_ledger.rows import EventRow, Fill, Row, TableSpec
+from tenure_ledger.rows import SETUP_SECONDS, EventRow, Fill, Row, TableSpec
 from tenure_ledger.stores.copies import of_a_copy
 from tenure_ledger.stores.postgres_columns import event_rows, integer, rows, tail_rows
 from tenure_ledger.stores.postgres_connect import Connector, sql
@@ -33,8 +33,10 @@ from tenure_ledger.stores.postgres_schema import (
     adopt,
     check_may_adopt,
     exists,
+    found_call,
     go_above,
     grants,
+    lacking,
     look_again,
     missing,
     prepare,
@@ -63,7 +65,6 @@ _SETTLED_HEAD = sql("settled_head")
 
 _PAGE_ROWS = 2000
 _POSITION_MAX = 2**63 - 1
-_SETUP_SECONDS = 30.0
 
 T = TypeVar("T")
 
@@ -96,7 +97,7 @@ class PostgresStore:
         self._restoring = False
         self._closed = False
         self._pid = os.getpid()
-        self.recorder = Recorder(lambda: self.write(_SETUP_SECONDS), self._ask)
+        self.recorder = Recorder(lambda: self.write(SETUP_SECONDS), self._ask)
 
     @property
     def path(self) -> str:
@@ -175,7 +176,7 @@ class PostgresStore:
 
         Only writers of this ledger hold it back, not what else runs on the server.
         """
-        self._ready(_SETUP_SECONDS)
+        self._ready(SETUP_SECONDS)
         if self._copied:
             # Nobody writes to it but who makes it the ledger, one after the other.
             head = self.head_position()
@@ -207,16 +208,23 @@ class PostgresStore:
         """Return a value that is another one after every commit of events."""
         return self._pulse.read()
 
-    def define(self, specs: Sequence[TableSpec]) -> None:
+    def define(
+        self, specs: Sequence[TableSpec], deadline_seconds: float = SETUP_SECONDS
+    ) -> None:
         """Create further tables, which only their own writer keeps, if missing."""
         self._check()
         with self._tables.defining(specs):
-            self._prepare(_SETUP_SECONDS)
+            self._prepare(deadline_seconds)
 
-    def setup(self) -> None:
+    def lacking(self, specs: Sequence[TableSpec]) -> frozenset[str]:
+        """Return the names of those tables that are not there."""
+        (result,) = self._run([found_call(self._place)])
+        return lacking(result, specs)
+
+    def setup(self, deadline_seconds: float = SETUP_SECONDS) -> None:
         """Create or migrate what is missing; safe to call again and at once."""
         self._check()
-        self._prepare(_SETUP_SECONDS)
+        self._prepare(deadline_seconds)
 
     def missing(self) -> str:
         """Return the SQL that `setup` would run, empty where it has nothing to do."""
@@ -232,7 +240,7 @@ class PostgresStore:
     @contextmanager
     def restoring(self) -> Generator[None]:
         """Write to a copy; left without an exception it is the ledger from now on."""
-        self._ready(_SETUP_SECONDS)
+        self._ready(SETUP_SECONDS)
         if self._copied:
             with self._lent() as wire:
                 deadline = monotonic() + READ_SECONDS
@@ -287,7 +295,7 @@ class PostgresStore:
 
         ``lends``: what was read goes on with the connection, and gives it back.
         """
-        self._ready(_SETUP_SECONDS)
+        self._ready(SETUP_SECONDS)
         deadline = monotonic() + READ_SECONDS
         while True:
             wire, lent = self._pool.take(deadline), False
@@ -338,7 +346,7 @@ class PostgresStore:
     def _is_copy(self) -> bool:
         """Say whether it is a copy still: whoever may makes it the ledger."""
         if self._copied:
-            self._prepare(_SETUP_SECONDS)
+            self._prepare(SETUP_SECONDS)
         return self._copied
 
     def _check_new(self, wire: Wire, deadline: float) -> None:

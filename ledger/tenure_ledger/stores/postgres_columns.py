@@ -12,10 +12,12 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any, cast
 
+from tenure_ledger.errors import Corrupt
 from tenure_ledger.rows import Column, EventRow, Row
 from tenure_ledger.stores.postgres_wire import Result
 
 __all__ = [
+    "ALTERED",
     "TIMESTAMPTZ",
     "data_of",
     "encode",
@@ -27,6 +29,14 @@ __all__ = [
 
 BOOL, BYTEA, INT8, INT2, INT4 = 16, 17, 20, 21, 23
 FLOAT4, FLOAT8, TIMESTAMPTZ = 700, 701, 1184
+
+ALTERED = (
+    "A table is not as it was made ({}); nothing was written. A table beside the "
+    "events holds nothing of its own: `tenure rebuild` makes it anew. That of a read "
+    "model: drop it, and its follower makes it again. For stored_events, commands or "
+    "payloads restore a backup."
+)
+"""What is said of a table that somebody altered while it was in use."""
 
 Encoded = tuple[bytes | None, int]
 """A value, and its format: 0 for text, 1 for binary."""
@@ -68,10 +78,18 @@ def integer(data: bytes | None) -> int:
     return int.from_bytes(data or b"", "big", signed=True)
 
 
+def _text(data: bytes) -> str:
+    """Return a text; of a type that is none of ours it may be something else."""
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        raise Corrupt(ALTERED.format("a column is of another type")) from None
+
+
 def rows(result: Result, first: int = 0) -> Iterable[Row]:
     """Yield the rows of a result, without its first columns."""
     columns = range(first, result.nfields)
-    readers = [_READERS.get(result.ftype(at), bytes.decode) for at in columns]
+    readers = [_READERS.get(result.ftype(at), _text) for at in columns]
     places = list(zip(columns, readers, strict=True))
     get = result.get_value
     for at in range(result.ntuples):

@@ -37,6 +37,7 @@ def sql(name: str) -> str:
 
 
 _SESSION = sql("session")
+_NO_USAGE = sql("no_usage")
 
 
 class Connector:
@@ -142,6 +143,7 @@ class Connector:
         except BaseException:
             wire.close()
             raise
+        wire.no_usage = _NO_USAGE
         wire.synchronous = bool(standbys)
         wire.timeline = int(timeline or 0)
         return wire

@@ -17,6 +17,7 @@ from tenure_ledger.errors import (
     StoreUnavailable,
 )
 from tenure_ledger.rows import Conflict, Doubtful, Interrupted, RowRefused
+from tenure_ledger.stores.postgres_columns import ALTERED
 from tenure_ledger.stores.postgres_wire import ConnectionLost, Replaced, ServerError
 
 __all__ = [
@@ -37,6 +38,10 @@ _CONFLICTS = frozenset({MOVED, "40001", "40P01"})
 _UNIQUE = "23505"
 _LEDGER_OWN = frozenset({"stored_events", "commands", "payloads"})
 _MISSING = frozenset({"42P01", "42703", "42883", "3F000"})
+_ALTERED = frozenset({"42P10", "42804", "42809", "428C9", "2BP01"})
+"""No such key, another type, no table, a value that only the server makes, and what
+something else hangs on."""
+_DEPENDED_ON = "2BP01"
 _TOO_LARGE = frozenset({"54000", "22026", "22001"})
 
 
@@ -52,8 +57,8 @@ def translate(error: ServerError | ConnectionLost, name: str) -> Fault | Refused
             f"Other writers held rows of {name} until the deadline; nothing was "
             "written. Call again, or look for a transaction that is kept open."
         )
-    if code in _MISSING:
-        return schema_missing(name, str(error))
+    if code in _MISSING or code in _ALTERED:
+        return _not_as_made(error, name)
     if code == "53100":
         return StoreFull(
             f"The server of {name} has no room left; nothing was written. Free some "
@@ -144,6 +149,17 @@ def model_missing(name: str, why: str) -> SchemaMissing:
         "run_once()`, and grant SELECT, INSERT, UPDATE and DELETE on them, on "
         "followers and on parked_streams to this role."
     )
+
+
+def _not_as_made(error: ServerError, name: str) -> Fault:
+    if error.code in _MISSING:
+        return schema_missing(name, str(error))
+    if error.code == _DEPENDED_ON:
+        return StoreUnavailable(
+            f"A table of {name} is to be made anew, and something of yours hangs on it "
+            f"({error}); nothing was written. Drop that (a view?), and make it again."
+        )
+    return Corrupt(ALTERED.format(f"{name}: {error}"))
 
 
 def _row_refused(error: ServerError, name: str) -> RowRefused:

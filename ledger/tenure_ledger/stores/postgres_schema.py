@@ -6,7 +6,7 @@ Everything is made in one transaction, under a lock that others who make it wait
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from tenure_ledger.columns import taken_table
@@ -22,14 +22,20 @@ from tenure_ledger.stores.postgres_columns import rows
 from tenure_ledger.stores.postgres_connect import sql
 from tenure_ledger.stores.postgres_faults import (
     model_missing,
-    not_granted,
     replaced,
     schema_missing,
     translate,
 )
 from tenure_ledger.stores.postgres_place import Place
 from tenure_ledger.stores.postgres_reading import Reading
-from tenure_ledger.stores.postgres_tables import ColumnType, Tables
+from tenure_ledger.stores.postgres_shapes import (
+    Shape,
+    altered,
+    dropping,
+    is_as_made,
+    shapes,
+)
+from tenure_ledger.stores.postgres_tables import Tables
 from tenure_ledger.stores.postgres_wire import Call, Result, ServerError, Wire
 
 __all__ = [
@@ -39,8 +45,10 @@ __all__ = [
     "adopt",
     "check_may_adopt",
     "exists",
+    "found_call",
     "go_above",
     "grants",
+    "lacking",
     "look_again",
     "missing",
     "prepare",
@@ -60,7 +68,6 @@ _MAY_ADOPT = sql("may_adopt")
 _RAISE_BASE = sql("raise_base")
 _SAME = sql("same")
 _PRIVILEGE = "42501"
-_NO_TABLE = "42P01"
 
 
 class Identity(NamedTuple):
@@ -89,8 +96,8 @@ class Found(NamedTuple):
 
     exists: bool
     """There is such a schema."""
-    tables: Mapping[str, Mapping[str, ColumnType]]
-    """Of each table the types of its columns."""
+    tables: Mapping[str, Shape]
+    """What is there, by name."""
     version: int
     """0: nothing of ours is there."""
     behind: bool
@@ -132,7 +139,7 @@ def prepare(
             raise told(place.name, str(error)) from error
         raise translate(error, place.name) from error
     tables.lacking = found.kept - {spec.name for spec in tables.kept}
-    tables.learn(found.tables)
+    tables.learn({name: shape.types for name, shape in found.tables.items()})
     return found
 
 
@@ -187,6 +194,12 @@ def missing(wire: Wire, place: Place, tables: Tables, deadline: float) -> str:
     return f"{body}\n\nCOMMIT;\n"
 
 
+def lacking(result: Result, specs: Iterable[TableSpec]) -> frozenset[str]:
+    """Return which tables are not there, from what `found_call` says."""
+    there = shapes(rows(result)).keys()
+    return frozenset(spec.name for spec in specs) - there
+
+
 def grants(place: Place, tables: Tables) -> str:
     """Return what a writer and a reader of the schema need, as comments of SQL."""
     schema = quote(place.schema)
@@ -207,6 +220,11 @@ def look_again(wire: Wire, place: Place, opened: Identity, deadline: float) -> b
     return not found.behind
 
 
+def found_call(place: Place) -> Call:
+    """Return the call that says what the schema has."""
+    return Call(_FOUND, [place.schema.encode()], [1])
+
+
 def _standing(result: Result, place: Place) -> _Standing:
     for version, behind, copied, here, table in rows(result):
         return _Standing(
@@ -224,26 +242,18 @@ def _standing(result: Result, place: Place) -> _Standing:
 def _look(
     wire: Wire, place: Place, deadline: float, opened: Identity | None = None
 ) -> Found:
-    schema = Call(_FOUND, [place.schema.encode()], [1])
-    (result,) = wire.run([schema], deadline)
-    columns: dict[str, dict[str, ColumnType]] = {}
-    exists = False
-    for table, column, oid, kind in rows(result):
-        exists = True
-        if table is not None:
-            named = columns.setdefault(str(table), {})
-            named[str(column)] = (int(oid or 0), str(kind))
+    (result,) = wire.run([found_call(place)], deadline)
+    said = list(rows(result))
+    columns = shapes(said)
     standing: _Standing | None = None
     kept = frozenset[str]()
     if _OURS in columns and columns.keys() >= LEDGER_TABLES:
         try:
             one, two = wire.run([Call(_PLACE), Call(_KEPT)], deadline)
         except ServerError as error:
-            if error.code != _NO_TABLE:
-                raise
-            # It is there, and is not found by its name.
-            why = f"it has no USAGE on the schema {place.schema}"
-            raise not_granted(place.name, why) from error
+            if error.code != _PRIVILEGE:
+                _check_own(columns, place)
+            raise
         standing = _standing(one, place)
         kept = frozenset(str(name) for (name,) in rows(two))
     elif _OURS in columns:
@@ -252,7 +262,7 @@ def _look(
     version, behind, copied, identity = standing or (0, False, False, None)
     if opened is not None and identity != opened:
         raise replaced(place.name)
-    return Found(exists, columns, version, behind, copied, kept, identity)
+    return Found(bool(said), columns, version, behind, copied, kept, identity)
 
 
 def _is_complete(found: Found, tables: Tables, place: Place) -> bool:
@@ -272,26 +282,40 @@ def _is_complete(found: Found, tables: Tables, place: Place) -> bool:
             f"{place.name} has schema version {found.version}, this version of tenure "
             f"knows {SCHEMA_VERSION}: upgrade tenure. Nothing was written."
         )
+    if found.version:
+        _check_own(found.tables, place)
     for spec in tables.others:
         there = found.tables.get(spec.name)
-        if there is not None and {*there} != {*spec.columns}:
+        if there is not None and {*there.columns} != {*spec.columns}:
             raise taken_table(spec.name)
     return (
         found.version == SCHEMA_VERSION
         and (found.copied or not found.behind)
         and not _to_make(found, tables)
-        and found.tables.keys() >= {spec.name for spec in tables.others}
+        and found.tables.keys() >= {spec.name for spec in tables.wanted}
     )
 
 
 def _to_make(found: Found, tables: Tables) -> list[TableSpec]:
-    """Return the tables beside the events that are missing or have other columns."""
+    """Return the tables beside the events that are missing or that somebody changed."""
     return [
         spec
         for spec in tables.kept
         if spec.name not in found.kept
-        or {*found.tables.get(spec.name, {})} != {*spec.columns}
+        or not is_as_made(found.tables.get(spec.name), spec)
     ]
+
+
+def _check_own(found: Mapping[str, Shape], place: Place) -> None:
+    """Raise Corrupt where somebody altered the tables of the ledger itself."""
+    lacks = "; ".join(altered(found, "\n".join(map(sql, _MIGRATIONS))))
+    if lacks:
+        raise Corrupt(
+            f"Tables of {place.name} were altered ({lacks}); nothing was written. They "
+            "are the ledger, and are never made anew: wait for a restore that is under "
+            "way, restore a backup whole, or put them back by hand as `tenure migrate "
+            "--print-sql` shows them for an empty schema."
+        )
 
 
 def _migrate(
@@ -328,7 +352,8 @@ def _make(
         wire.run([Call(_RAISE_BASE)], deadline)
     names = [spec.name for spec in new]
     if new and found.version and tables.fill is not None:
-        tables.learn(_look(wire, place, deadline).tables)
+        made = _look(wire, place, deadline).tables
+        tables.learn({name: shape.types for name, shape in made.items()})
         reading = Reading(wire, tables, place.name)
         calls = [tables.change(one) for one in tables.fill(reading, names)]
         wire.run(calls, deadline)
@@ -347,10 +372,9 @@ def _script(found: Found, tables: Tables, place: Place) -> str:
     if (new and found.version) or found.behind:
         # Nothing may be added while the rows of what is there are made.
         script.append("LOCK TABLE stored_events IN SHARE ROW EXCLUSIVE MODE;")
-    script += [
-        f"DROP TABLE {quote(spec.name)};" for spec in new if spec.name in found.tables
-    ]
-    missing = [spec for spec in tables.others if spec.name not in found.tables]
+    drops = [dropping(found.tables.get(spec.name), spec.name) for spec in new]
+    script += [f"{drop};" for drop in drops if drop is not None]
+    missing = [spec for spec in tables.wanted if spec.name not in found.tables]
     script += [f"{_create(spec)};" for spec in (*new, *missing)]
     return "\n\n".join(script)
 

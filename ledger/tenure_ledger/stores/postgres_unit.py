@@ -247,10 +247,11 @@ class PostgresUnit:
         rests = self._rests
         calls = rests.checks() if rests.assumed or exchange.was_replaced else []
         if rests.unsafe or exchange.is_word_due:
-            if exchange.in_transaction:
-                exchange.roll_back()
             calls.append(WORD)
-        if calls and not self._exchange.in_transaction:
+        if calls:
+            if exchange.in_transaction:
+                # It was begun to wait in line; what else was assumed was not asked.
+                exchange.roll_back()
             self._send(calls)
             self._made_safe()
 

@@ -35,6 +35,8 @@ SAME = "{same}"
 opened, and ends the transaction if it is not (`Wire.guard`)."""
 
 _NOT_THE_SAME = "42704"
+_NOT_FOUND = frozenset({"42P01", "42883", "3F000"})
+_NOT_ALLOWED = "42501"
 _CANCELLED_WAIT = "01000"
 """Of the warning with which a COMMIT ends that did not wait for its standby."""
 _BINARY = 1
@@ -118,6 +120,8 @@ class Wire:
         self.heard_at = -inf
         """When something was sent that was confirmed, by standbys too if it waits for
         any: the server was the primary then."""
+        self.no_usage: str | None = None
+        """Asked where nothing is found by its name: a row if the role may not look."""
         self.left_behind: Callable[[], bool] | None = None
         """Asked while an answer does not come: has another taken the server's place?"""
 
@@ -182,7 +186,31 @@ class Wire:
             raise
         if not new and len(answers) == len(calls) and not any(map(_failed, answers)):
             return answers
-        return self._results(answers, calls, new)
+        try:
+            return self._results(answers, calls, new)
+        except ServerError as error:
+            if error.code in _NOT_FOUND and self.no_usage is not None:
+                self._tell_usage(error, self.no_usage)
+            raise
+
+    def _tell_usage(self, error: ServerError, query: str) -> None:
+        """Say so if the schema is only hidden: the role has no USAGE on it (any more).
+
+        The transaction is over, so it is ended here.
+        """
+        self.no_usage = None
+        try:
+            until = monotonic() + _PATIENCE_SECONDS
+            (_, found) = self.run([Call("ROLLBACK"), Call(query)], until)
+            if found.ntuples:
+                name = (found.get_value(0, 0) or b"").decode()
+                error.code = _NOT_ALLOWED
+                error.args = (f"it has no USAGE on the schema {name}",)
+        except (ServerError, ConnectionLost):
+            # What was found out first is what is told.
+            return
+        finally:
+            self.no_usage = query
 
     def script(self, text: str, deadline: float) -> None:
         """Run several statements as they stand, without values."""

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from urllib.parse import quote
 
 from tenure_ledger.errors import Contended, StoreUnavailable
-from tenure_ledger.rows import EventRow, Fill, TableSpec
+from tenure_ledger.rows import SETUP_SECONDS, EventRow, Fill, TableSpec
 from tenure_ledger.stores import sqlite_fork
 from tenure_ledger.stores.copies import of_a_copy
 from tenure_ledger.stores.sqlite_backup import back_up
@@ -48,10 +48,10 @@ _EVENTS_PAGE = sql("events_page")
 _HASHES_PAGE = sql("hashes_page")
 _HEAD_POSITION = sql("head_position")
 _COUNT = sql("count")
+_TABLES = sql("tables")
 
 _PAGE_ROWS = 2000
 _POSITION_MAX = 2**63 - 1
-_SETUP_SECONDS = 30.0
 
 _Row = TypeVar("_Row", bound=tuple[Any, ...])
 _Fetch = Callable[[sqlite3.Connection, str, tuple[object, ...]], list[_Row]]
@@ -86,7 +86,7 @@ class SQLiteStore:
         self._pulse = Pulse(self._place, self._ready)
         self._writer = Writer(self._place, self._ready_to_write, self._close_readers)
         self.recorder = Recorder(
-            Datastore(self._pool), lambda: self.write(_SETUP_SECONDS), self.setup
+            Datastore(self._pool), lambda: self.write(SETUP_SECONDS), self.setup
         )
         sqlite_fork.watch(self)
 
@@ -169,16 +169,23 @@ class SQLiteStore:
         """Return a value that is another one after every commit of anybody."""
         return self._pulse.read()
 
-    def define(self, specs: Sequence[TableSpec]) -> None:
+    def define(
+        self, specs: Sequence[TableSpec], deadline_seconds: float = SETUP_SECONDS
+    ) -> None:
         """Create further tables, which only their own writer keeps, if missing."""
         self._check()
         with self._tables.defining(specs):
-            self._prepare(_SETUP_SECONDS)
+            self._prepare(deadline_seconds)
 
-    def setup(self) -> None:
+    def lacking(self, specs: Sequence[TableSpec]) -> frozenset[str]:
+        """Return the names of those tables that are not there."""
+        rows: list[tuple[str, str]] = self._read(_TABLES, ())
+        return frozenset(spec.name for spec in specs) - {name for name, _ in rows}
+
+    def setup(self, deadline_seconds: float = SETUP_SECONDS) -> None:
         """Create or migrate what is missing; safe to call again and at once."""
         self._check()
-        self._prepare(_SETUP_SECONDS)
+        self._prepare(deadline_seconds)
 
     def missing(self) -> str:
         """Return the SQL that `setup` would run, empty where it has nothing to do."""
@@ -288,7 +295,7 @@ class SQLiteStore:
         except sqlite3.Error as error:
             raise translate(error, self._place.path) from error
 
-    def _ready(self, deadline_seconds: float = _SETUP_SECONDS) -> Access:
+    def _ready(self, deadline_seconds: float = SETUP_SECONDS) -> Access:
         """Make the file ready on first use, and see that it is still the same one."""
         self._check()
         if self._access == "immutable":

@@ -68,7 +68,8 @@ def translate(error: sqlite3.Error, path: str) -> Fault | Refused:
         return Corrupt(
             f"A table of {path} is not as it was made ({error}); nothing was written. "
             "A table beside the events holds nothing of its own: `tenure rebuild` "
-            "makes it anew. That of a read model: drop it and call `reset`. For "
+            "makes it anew. That of a read model: drop it, and its follower makes it "
+            "again. For "
             "stored_events, commands or payloads restore a backup."
         )
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_FORMAT):

@@ -203,7 +203,7 @@ def _is_complete(found: _Found, tables: Tables, path: str) -> bool:
         missing = ", ".join(sorted(LEDGER_TABLES - found.tables))
         raise Corrupt(f"{path} has lost its tables ({missing}): restore a backup.")
     tables.lacking = found.kept - {spec.name for spec in tables.kept}
-    others = {spec.name for spec in tables.others}
+    others = {spec.name for spec in tables.wanted}
     return not found.drops and found.tables >= others
 
 
@@ -245,7 +245,7 @@ def _make_tables(
     for drop in found.drops.values():
         if drop is not None:
             db.execute(drop)
-    for spec in (*tables.kept, *tables.others):
+    for spec in (*tables.kept, *tables.wanted):
         db.execute(spec.create["sqlite"])
     names = [spec.name for spec in new]
     if new and tables.fill is not None:

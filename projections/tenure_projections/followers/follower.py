@@ -12,6 +12,7 @@ from tenure_ledger.errors import (
     Fault,
     InvalidInput,
     OutcomeUnknown,
+    SchemaMissing,
     StoreFull,
     StoreUnavailable,
 )
@@ -31,8 +32,9 @@ TURN_SECONDS = 1.0
 """How long the thread waits for its turn to write before it looks whether to end."""
 CLOSE_SECONDS = 10.0
 
-_PASSING = (Contended, StoreFull, StoreUnavailable, OutcomeUnknown)
-"""Faults that may pass: the thread tries again."""
+_PASSING = (Contended, SchemaMissing, StoreFull, StoreUnavailable, OutcomeUnknown)
+"""Faults that may pass: the thread tries again. Tables are gone while somebody puts
+another ledger in its place, which is told as such once it is there."""
 
 
 class _GivenUp(BaseException):
@@ -57,7 +59,7 @@ class Follower:
         deadline_seconds: float,
         closed: Callable[[], bool],
     ) -> None:
-        self._work = Work(store, model, events_max, seconds_max)
+        self._work = Work(store, model, events_max, seconds_max, deadline_seconds)
         self._store = store
         self._deadline_seconds = deadline_seconds
         self._closed = closed

@@ -78,6 +78,15 @@ class Tracking(NamedTuple):
                 raise InvalidInput(msg)
         return 0
 
+    def beyond(self, position: int, head: int) -> Corrupt:
+        """Return the fault of a saved position that the ledger does not reach."""
+        return Corrupt(
+            f"the read model {self.name} is on record as followed up to position "
+            f"{position}, and the ledger ends at {head}: the events are of an older "
+            "backup, or somebody changed the record in followers. Call reset(), and "
+            "the model is made anew from the first event"
+        )
+
     def save(self, position: int) -> RowChange:
         """Return the change that moves the position."""
         row = (self.name, position, self.tables_json)

@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from time import monotonic
 from typing import Any, NamedTuple
 
-from tenure_ledger.errors import NotFound
+from tenure_ledger.errors import Corrupt, NotFound, SchemaMissing
 from tenure_ledger.rows import (
     Column,
     EventRow,
     RowChange,
+    Snapshot,
     Store,
     Unit,
 )
@@ -47,25 +48,46 @@ class Work:
     """What there is to do for one read model in one store."""
 
     def __init__(
-        self, store: Store, model: ReadModel, events_max: int, seconds_max: float
+        self,
+        store: Store,
+        model: ReadModel,
+        events_max: int,
+        seconds_max: float,
+        deadline_seconds: float,
     ) -> None:
         self.name, self._tables = check_model(model)
         self._shapes = {table.name: Shape(table) for table in self._tables}
+        self._specs = [table.spec for table in self._tables]
         self._handle = model.handle
         self._store = store
         self._events_max = events_max
         self._seconds_max = seconds_max
+        self._deadline_seconds = deadline_seconds
         self._tracking = Tracking.of(self.name, self._tables)
         self._turns = Turns(self.name)
         self._defined = False
         self._on_record = False
         """Whether it was on record when somebody looked last."""
+        self._reached = 0
+        """A position up to which the ledger is known to reach."""
 
     def saved(self) -> int:
-        """Return the saved position. Raises `InvalidInput` for another's tables."""
+        """Return the saved position.
+
+        Raises `InvalidInput` for another's tables, `Corrupt` for a position that the
+        ledger does not reach: what comes below it would never be handled.
+        """
         self._define()
         with self._store.snapshot() as snapshot:
-            rows = list(snapshot.rows(FOLLOWERS.name))
+            position = self._look(snapshot)
+            if position > self._reached:
+                self._reached = snapshot.position
+        if position > self._reached:
+            raise self._tracking.beyond(position, self._reached)
+        return position
+
+    def _look(self, snapshot: Snapshot) -> int:
+        rows = list(snapshot.rows(FOLLOWERS.name))
         position = self._tracking.position(rows)
         self._on_record = any(row[0] == self.name for row in rows)
         return position
@@ -111,8 +133,14 @@ class Work:
                 at = max(done.position, saved)
                 self._turns.commit(unit, [*changes, self._tracking.save(at)], bad)
             source.passed(at)
+            self._reached = max(self._reached, at)
             return done.passed
 
+        try:
+            return self._turns.settle(attempt, deadline_seconds)
+        except (SchemaMissing, Corrupt):
+            if not self._is_lost():
+                raise
         return self._turns.settle(attempt, deadline_seconds)
 
     def retry(self, stream: str, deadline_seconds: float) -> int:
@@ -135,16 +163,20 @@ class Work:
 
         def attempt(seconds: float, _bad: dict[int, str] | None) -> None:
             with self._store.write(seconds) as unit:
-                begun = self._begin(unit)
-                changes = [
-                    RowChange(shape.name, shape.key_of(row), None)
-                    for shape in self._shapes.values()
-                    for row in unit.rows(shape.name, {})
-                ]
-                changes += map(self._tracking.release, begun.parked)
-                self._turns.commit(unit, [*changes, self._tracking.save(0)], {})
+                self._empty(self._begin(unit), frozenset())
 
         self._turns.settle(attempt, deadline_seconds)
+
+    def _empty(self, begun: _Begun, lost: frozenset[str]) -> None:
+        """Delete all rows and commit; tables that are ``lost`` have none."""
+        changes = [
+            RowChange(shape.name, shape.key_of(row), None)
+            for shape in self._shapes.values()
+            if shape.name not in lost
+            for row in begun.unit.rows(shape.name, {})
+        ]
+        changes += map(self._tracking.release, begun.parked)
+        self._turns.commit(begun.unit, [*changes, self._tracking.save(0)], {})
 
     def _again(
         self, rows: list[EventRow], parked: Parked
@@ -185,10 +217,41 @@ class Work:
         return attempt
 
     def _define(self) -> None:
-        if not self._defined:
-            specs = [table.spec for table in self._tables]
-            self._store.define((FOLLOWERS, PARKED, *specs))
-            self._defined = True
+        """Make the tables. One that is gone comes back empty: then begin again.
+
+        The position goes back before the table is made, in one step that no other who
+        follows under this name is in the middle of. So it may end anywhere: whoever
+        gets here next finds the table gone, or what has no row to be missed.
+        """
+        if self._defined:
+            return
+        seconds = self._deadline_seconds
+        self._store.define((FOLLOWERS, PARKED), seconds)
+        lost = self._store.lacking(self._specs)
+        if lost:
+            with self._store.snapshot() as snapshot:
+                self._look(snapshot)
+        if lost and self._on_record:
+            there = [spec for spec in self._specs if spec.name not in lost]
+            self._store.define(there, seconds)
+            self._turns.settle(self._begin_again, seconds)
+        self._store.define(self._specs, seconds)
+        self._defined = True
+
+    def _begin_again(self, seconds: float, _bad: dict[int, str] | None) -> None:
+        with self._store.write(seconds) as unit:
+            begun = self._begin(unit)
+            # Asked only now: another may have been here, and have gone on.
+            lost = self._store.lacking(self._specs)
+            if lost:
+                self._empty(begun, lost)
+
+    def _is_lost(self) -> bool:
+        """Return whether a table was dropped; then it is made again at the next use."""
+        if self._defined and self._store.lacking(self._specs):
+            self._defined = False
+            return True
+        return False
 
     def _begin(self, unit: Unit) -> _Begun:
         # Who is on record already waits only for others of the same name.

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Literal, NamedTuple, get_args
 
 from tenure_ledger.decisions.children import ancestors
-from tenure_ledger.decisions.lineage import line
+from tenure_ledger.decisions.lineage import hangs_on, line
 from tenure_ledger.decisions.recovering.command import Answers
 from tenure_ledger.decisions.work import States
 from tenure_ledger.folds.ownership import Ownership
@@ -64,6 +64,10 @@ class Case(NamedTuple):
     def state(self) -> State:
         """The owner's own state."""
         return self.states[self.owner.stream]
+
+    def state_of(self, owner: OwnerRef) -> State | None:
+        """Return the state of one of them; None: it is not among them."""
+        return self.states.get(owner.stream)
 
     @property
     def checkpoint(self) -> Checkpoint | None:
@@ -126,18 +130,20 @@ def _conversation(case: Case) -> str | None:
 
 
 def _structure(case: Case) -> str | None:
-    """Look at the way up: each parent knows its child, and the first is open."""
+    """Look at the way up: each parent knows its child, and what it hangs on is open."""
     recorded = case.state.ownership.parent
     told = case.answers.parent
     if told is not None and told[0] != recorded:
         return f"its parent is {recorded} on record and {told[0]} for the host"
     child, top = case.owner, recorded
-    _, *way = line(case.owner, lambda at: case.states.get(at.stream))
+    on = hangs_on(case.owner, case.state_of)
+    _, *way = line(case.owner, case.state_of)
     for at, above in way:
         if above is None or child.stream not in above.ownership.children:
             return f"{at} spawned no {child}"
-        if child == case.owner and not above.ownership.open:
-            return f"its parent {at} is {_ended(above.ownership)}"
+        if above is on and not above.ownership.open:
+            what = "parent" if at == recorded else "parent's user"
+            return f"its {what} {at} is {_ended(above.ownership)}"
         child, top = at, above.ownership.parent
     return None if top is None else f"{top} is above itself"
 
