@@ -15,7 +15,9 @@ import subprocess
 import sys
 import threading
 import time
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 __all__ = ["measured"]
 
@@ -34,12 +36,12 @@ def measured(folder: Path, count: int) -> float:
 
 def _run(what: str, url: str, count: int) -> None:
     """Leave so many workflows between their steps, or recover them; then end."""
-    from dbos import DBOS, SetWorkflowID  # noqa: PLC0415  an extra
-
+    # An extra, and one that the type checkers may lack.
+    dbos: Any = import_module("dbos")
     begun, completed = threading.Semaphore(0), threading.Semaphore(0)
     for_ever = threading.Event()
     leaving = what == "leave"
-    DBOS(
+    dbos.DBOS(
         config={
             "name": "beside",
             "system_database_url": url,
@@ -49,16 +51,15 @@ def _run(what: str, url: str, count: int) -> None:
         }
     )
 
-    @DBOS.step()
-    def one(number: int) -> str:
+    def first(number: int) -> str:
         return f"{number}: " + "x" * 250
 
-    @DBOS.step()
-    def two(number: int) -> int:
+    def second(number: int) -> int:
         return number
 
-    @DBOS.workflow()
-    def work(number: int) -> None:
+    one, two = dbos.DBOS.step()(first), dbos.DBOS.step()(second)
+
+    def both(number: int) -> None:
         one(number)
         begun.release()
         if leaving:
@@ -66,12 +67,14 @@ def _run(what: str, url: str, count: int) -> None:
         two(number)
         completed.release()
 
+    work = dbos.DBOS.workflow()(both)
+
     began = time.perf_counter()
-    DBOS.launch()
+    dbos.DBOS.launch()
     if leaving:
         for number in range(count):
-            with SetWorkflowID(f"wf-{number}"):
-                DBOS.start_workflow(work, number)
+            with dbos.SetWorkflowID(f"wf-{number}"):
+                dbos.DBOS.start_workflow(work, number)
     for _ in range(count):
         if not (begun if leaving else completed).acquire(timeout=_WAIT_SECONDS):
             print("DBOS did not get on", file=sys.stderr)

@@ -33,25 +33,26 @@ def test_every_other_test_goes_alone() -> None:
     assert scope_of(alone) == alone
 
 
-def test_a_file_that_stays_whole_runs_on_one_worker(tmp_path: Path) -> None:
-    whole, apart = TOGETHER[0], "tests/test_apart.py"
-    for file in (whole, apart):
-        test = tmp_path / file
-        test.parent.mkdir(parents=True, exist_ok=True)
-        test.write_text(TEST)
+@pytest.mark.parametrize(
+    ("file", "workers"), [(TOGETHER[0], 1), ("tests/test_apart.py", 2)]
+)
+def test_a_file_that_stays_whole_runs_on_one_worker(
+    file: str, workers: int, tmp_path: Path
+) -> None:
+    test = tmp_path / file
+    test.parent.mkdir(parents=True)
+    test.write_text(TEST)
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     options = ["-n", "2", "--dist", "loadgroup", "-p", "workers"]
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", *options, *PLAIN, whole, apart],
+        [sys.executable, "-m", "pytest", *options, *PLAIN, file],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(ROOT / "tests" / "support")},
         capture_output=True,
         check=False,
     )
     assert done.returncode == 0, done.stdout
-    at: dict[str, set[str]] = {}
-    for file in ("test_apart", Path(whole).stem):
-        ran = (tmp_path / f"{file}.log").read_text().split()
-        assert len(ran) == 8
-        at[file] = {*ran}
-    assert [len(workers) for workers in at.values()] == [2, 1]
+    ran = (tmp_path / f"{test.stem}.log").read_text().split()
+    assert len(ran) == 8
+    # Each worker is given something to begin with.
+    assert len({*ran}) == workers
