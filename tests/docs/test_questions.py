@@ -131,7 +131,8 @@ def test_on_a_server_the_same_is_asked_as_the_page_says(
             for at, statement in enumerate(statements):
                 found = db.execute(_on_a_server(statement).encode()).fetchall()
                 here = _ask(tmp_path, question, at)
-                assert [_alike(one) for one in found] == [_alike(one) for one in here]
+                # Not every question asks for one order.
+                assert sorted(map(_alike, found)) == sorted(map(_alike, here))
 
 
 def _on_a_server(statement: str) -> str:
