@@ -9,7 +9,14 @@ from tenure_ledger.columns import taken_table, unknown_table
 from tenure_ledger.errors import StoreUnavailable
 from tenure_ledger.rows import Fill, TableSpec
 
-__all__ = ["KnownTables", "listed", "quote"]
+__all__ = ["REMEDY", "KnownTables", "listed", "quote"]
+
+REMEDY = (
+    "A table beside the events holds nothing of its own: `tenure rebuild` makes it "
+    "anew. That of a read model: drop it, and its follower makes it again. For "
+    "stored_events, commands or payloads restore a backup."
+)
+"""What to do about a table that somebody altered."""
 
 
 class KnownTables:

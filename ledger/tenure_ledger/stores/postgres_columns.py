@@ -14,6 +14,7 @@ from typing import Any, cast
 
 from tenure_ledger.errors import Corrupt
 from tenure_ledger.rows import Column, EventRow, Row
+from tenure_ledger.stores.known_tables import REMEDY
 from tenure_ledger.stores.postgres_wire import Result
 
 __all__ = [
@@ -30,12 +31,7 @@ __all__ = [
 BOOL, BYTEA, INT8, INT2, INT4 = 16, 17, 20, 21, 23
 FLOAT4, FLOAT8, TIMESTAMPTZ = 700, 701, 1184
 
-ALTERED = (
-    "A table is not as it was made ({}); nothing was written. A table beside the "
-    "events holds nothing of its own: `tenure rebuild` makes it anew. That of a read "
-    "model: drop it, and its follower makes it again. For stored_events, commands or "
-    "payloads restore a backup."
-)
+ALTERED = "A table is not as it was made ({}); nothing was written. " + REMEDY
 """What is said of a table that somebody altered while it was in use."""
 
 Encoded = tuple[bytes | None, int]

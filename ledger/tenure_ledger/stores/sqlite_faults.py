@@ -20,6 +20,7 @@ from tenure_ledger.errors import (
     StoreUnavailable,
 )
 from tenure_ledger.rows import Doubtful
+from tenure_ledger.stores.known_tables import REMEDY
 
 __all__ = [
     "at_commit",
@@ -67,10 +68,7 @@ def translate(error: sqlite3.Error, path: str) -> Fault | Refused:
     if code == sqlite3.SQLITE_ERROR:
         return Corrupt(
             f"A table of {path} is not as it was made ({error}); nothing was written. "
-            "A table beside the events holds nothing of its own: `tenure rebuild` "
-            "makes it anew. That of a read model: drop it, and its follower makes it "
-            "again. For "
-            "stored_events, commands or payloads restore a backup."
+            f"{REMEDY}"
         )
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_FORMAT):
         return Corrupt(
